@@ -223,6 +223,83 @@ export const definitionHazards: readonly Hazard[] = [
     ],
   },
   {
+    number: 121,
+    hazard:
+      'An index is skipped that a shard key needs, or whose build only failed for a moment; one that some shards ' +
+      'have built looks complete',
+    handling:
+      'Only what a server itself refuses is skipped, and no index that a shard key needs: neither by a failed build ' +
+      'nor by a record. A failed build is taken back on all shards. An index that only some shards of the ' +
+      'destination have counts as missing.',
+    sabotages: [
+      {
+        takesOut: 'the care for the index of a shard key',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'createIndexes',
+        find: 'skip === undefined || index === needed',
+        replace: 'skip === undefined || (index === needed && index !== needed)',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'what cannot be built is refused by name without the choice, and where a shard key needs it',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the care for it in the plan',
+        file: instance('catalog/plan/index-plan.ts'),
+        symbol: 'planIndexes',
+        find: 'index === supporting ? undefined : skipOf(deps.skipped, entry.uuid, index)?.outcome',
+        replace: 'skipOf(deps.skipped, entry.uuid, index)?.outcome',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'another definition under a skipped name is tried anew, and a record skips no needed index',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the distinction of failures that may pass',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'isRefusal',
+        find: "return ['fatal', 'duplicateKey'].includes(classify(failure));",
+        replace: "return classify(failure) !== 'staleEpoch';",
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'a failure that may pass, or is not about the index, skips nothing (%i)',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the drop of what some shards have built',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'createIndexes',
+        find: 'await dropIndex(building, plan.entry, index.name as string);',
+        replace: '',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'what cannot be built is skipped and stands on no shard, if the user has chosen so; others are built',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the drop of what some shards have made unique',
+        file: instance('catalog/make/restore-attributes.ts'),
+        symbol: 'makeUnique',
+        find: 'if (!present.has(name)) await dropIndex(restoring, plan.entry, name);',
+        replace: '',
+        tests: [
+          integrationTest(
+            'contract/skipped-indexes.test.ts',
+            'that only some shards of the destination could make unique hold the commit until all can',
+          ),
+        ],
+      },
+    ],
+  },
+  {
     number: 103,
     hazard:
       "Internal databases of MongoDB's services are taken for users' data, or for a destination that is not empty",

@@ -49,9 +49,9 @@ export const failureHazards: readonly Hazard[] = [
       {
         takesOut: 'the look for indexes that an earlier attempt has built',
         file: instance('catalog/make/build-indexes.ts'),
-        symbol: 'createIndexes',
-        find: 'if (refused.length === 0) return;',
-        replace: '',
+        symbol: 'failureOf',
+        find: 'return indexes.every((index) => isPresent(namespaceOf(plan.entry), index, present)) ? null : failure;',
+        replace: 'return present.size >= 0 ? failure : null;',
         tests: [instanceTest('catalog/repeated-ddl.test.ts', 'accepts an index that an earlier attempt built')],
       },
       {

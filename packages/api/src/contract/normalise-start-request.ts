@@ -11,7 +11,7 @@ import { blockedClusters, normaliseWriteBlocking } from './write-blocking.js';
  * Checks the rules between options that need no cluster, and sorts lists and letters whose order has no meaning.
  * @throws ConvoyError `sourceEqualsDestination`, `buildIndexesNeverWithReversible`,
  * `excludeHashedWithReversible`, `documentFilterWithReversible`,
- * `namespaceRemapWithReversible` or `reversibleNeedsWriteBlocking`
+ * `namespaceRemapWithReversible`, `indexChoicesWithReversible` or `reversibleNeedsWriteBlocking`
  */
 export function normaliseStartRequest(request: StartRequest): StartRequest {
   checkOptionRules(request);
@@ -19,6 +19,7 @@ export function normaliseStartRequest(request: StartRequest): StartRequest {
     source: request.source,
     destination: request.destination,
     buildIndexes: request.buildIndexes,
+    ...indexChoices(request),
     enableUserWriteBlocking: normaliseWriteBlocking(request.enableUserWriteBlocking),
     includeNamespaces: normaliseFilter(request.includeNamespaces),
     excludeNamespaces: normaliseFilter(request.excludeNamespaces),
@@ -36,9 +37,18 @@ function checkOptionRules(request: StartRequest): void {
   if (!request.reversible) return;
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
   if (request.buildIndexes.startsWith('excludeHashed')) throw new ConvoyError('excludeHashedWithReversible');
+  if (Object.keys(indexChoices(request)).length > 0) throw new ConvoyError('indexChoicesWithReversible');
   if (request.documentFilter !== undefined) throw new ConvoyError('documentFilterWithReversible');
   if (request.namespaceRemap !== undefined) throw new ConvoyError('namespaceRemapWithReversible');
   if (!blockedClusters(request.enableUserWriteBlocking).source) throw new ConvoyError('reversibleNeedsWriteBlocking');
+}
+
+/** The choices about single indexes; the default is absent, as in the requests of earlier releases. */
+function indexChoices({ indexConflicts, indexFailures }: StartRequest): Partial<StartRequest> {
+  return {
+    ...(indexConflicts === undefined || indexConflicts === 'refuse' ? {} : { indexConflicts }),
+    ...(indexFailures === undefined || indexFailures === 'refuse' ? {} : { indexFailures }),
+  };
 }
 
 function normaliseFilter(selectors: readonly NamespaceSelector[]): NamespaceSelector[] {

@@ -11,6 +11,8 @@ const optionNames = [
   'source',
   'destination',
   'buildIndexes',
+  'indexConflicts',
+  'indexFailures',
   'enableUserWriteBlocking',
   'includeNamespaces',
   'excludeNamespaces',

@@ -18,6 +18,12 @@ export const buildIndexesValues = [
   'never',
 ] as const;
 
+/** Values of `indexConflicts`, for an index that differs between the shards of the source. */
+export const indexConflictsValues = ['refuse', 'majority', 'skip'] as const;
+
+/** Values of `indexFailures`, for an index that the destination cannot build. */
+export const indexFailuresValues = ['refuse', 'skip'] as const;
+
 /** The body of `POST /api/v1/start`, field by field; `normaliseStartRequest` has the rules between fields. */
 export const startRequestSchema = z.strictObject({
   source: z.string().min(1, 'must not be empty').meta({ description: 'Name of the source cluster.' }),
@@ -26,6 +32,17 @@ export const startRequestSchema = z.strictObject({
     .enum(buildIndexesValues)
     .default('beforeDataCopy')
     .meta({ description: 'When indexes are built, and which. Those that shard keys need are built at once.' }),
+  indexConflicts: z
+    .enum(indexConflictsValues)
+    .optional()
+    .meta({
+      description:
+        'What to do about an index that differs between shards of the source: refuse the start (default), take the ' +
+        'form of most shards, or skip it.',
+    }),
+  indexFailures: z.enum(indexFailuresValues).optional().meta({
+    description: 'What to do about an index that the destination cannot build: refuse it (default), or skip it.',
+  }),
   enableUserWriteBlocking: writeBlockingSchema.default(false).meta({
     description: 'Whose users cannot write: of the destination until it opens, of the source from the commit on.',
   }),

@@ -44,12 +44,14 @@ export const clusterErrors = {
   indexNotSupported: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The destination cannot build an index. Drop it on the source or exclude its collection.',
+    sentence:
+      'The destination cannot build an index. Drop it on the source, exclude its collection, or set indexFailures.',
   },
   inconsistentIndexes: {
     httpStatus: 422,
     retry: 'afterChange',
-    sentence: 'The source shards have different indexes for one collection. Make them equal first.',
+    sentence:
+      'The source shards have different indexes for one collection. Make them equal first, or set indexConflicts.',
   },
   duplicateIdAcrossShards: {
     httpStatus: 422,

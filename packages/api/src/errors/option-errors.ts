@@ -68,6 +68,13 @@ export const optionErrors = {
     retry: 'afterChange',
     sentence: 'A reversible migration needs all indexes. Build the hashed ones too, or leave out reversible.',
   },
+  indexChoicesWithReversible: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence:
+      'A reversible migration needs equal indexes on both clusters. ' +
+      'Leave out indexConflicts and indexFailures, or reversible.',
+  },
   reversibleNeedsWriteBlocking: {
     httpStatus: 422,
     retry: 'afterChange',

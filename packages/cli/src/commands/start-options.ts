@@ -1,4 +1,9 @@
-import { buildIndexesValues, type StartRequestBody } from '@convoy/api/contract/start-request';
+import {
+  buildIndexesValues,
+  indexConflictsValues,
+  indexFailuresValues,
+  type StartRequestBody,
+} from '@convoy/api/contract/start-request';
 import { writeBlockingValues } from '@convoy/api/contract/write-blocking';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseJson } from './json-option.js';
@@ -10,6 +15,8 @@ export interface StartOptions {
   source?: string;
   destination?: string;
   buildIndexes?: StartRequestBody['buildIndexes'];
+  indexConflicts?: StartRequestBody['indexConflicts'];
+  indexFailures?: StartRequestBody['indexFailures'];
   enableUserWriteBlocking?: StartRequestBody['enableUserWriteBlocking'];
   reversible?: boolean;
   keepBalancer?: boolean;
@@ -33,6 +40,16 @@ export function addStartOptions(command: Command): Command {
     .option('--destination <cluster>', 'name of the destination cluster (cluster1)')
     .addOption(new Option('--build-indexes <when>', 'when indexes are built, and which').choices(buildIndexesValues))
     .addOption(
+      new Option('--index-conflicts <choice>', 'an index that differs between shards of the source').choices(
+        indexConflictsValues,
+      ),
+    )
+    .addOption(
+      new Option('--index-failures <choice>', 'an index that the destination cannot build').choices(
+        indexFailuresValues,
+      ),
+    )
+    .addOption(
       new Option(
         '--enable-user-write-blocking [clusters]',
         'block user writes: on the destination until the commit, then on the source',
@@ -50,13 +67,15 @@ export function addStartOptions(command: Command): Command {
 /** The request with only the given fields, so that the service's defaults apply to the others. */
 export function startBody(options: StartOptions): StartRequestBody {
   const { source, destination, buildIndexes, enableUserWriteBlocking, reversible } = options;
-  const { keepBalancer, include, exclude, documentFilter, remap, sharding } = options;
+  const { indexConflicts, indexFailures, keepBalancer, include, exclude, documentFilter, remap, sharding } = options;
   return {
     ...defaultClusters,
     ...options.optionsFile,
     ...(source !== undefined && { source }),
     ...(destination !== undefined && { destination }),
     ...(buildIndexes && { buildIndexes }),
+    ...(indexConflicts && { indexConflicts }),
+    ...(indexFailures && { indexFailures }),
     ...(enableUserWriteBlocking && { enableUserWriteBlocking }),
     ...(reversible && { reversible }),
     ...(keepBalancer && { keepBalancer }),

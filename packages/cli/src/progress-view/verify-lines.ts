@@ -57,9 +57,14 @@ function pathText({ path, kind, sourceType, destinationType }: PathDifference): 
   }
 }
 
+/** An index that a migration skipped, in one line. */
+export function skippedLine({ namespace, index, description }: EndedComparison['skippedIndexes'][number]): string {
+  return `index ${index} of ${namespace} (${description})`;
+}
+
 /** The result as text, with the first mismatches. */
 export function resultLines(ended: EndedComparison, shown: readonly DescribedMismatch[]): string[] {
-  const { totals, collections, differences, notCompared } = ended;
+  const { totals, collections, differences, notCompared, skippedIndexes } = ended;
   const more = totals.mismatches + totals.suspects - shown.length;
   return [
     verdictLine(ended),
@@ -69,5 +74,6 @@ export function resultLines(ended: EndedComparison, shown: readonly DescribedMis
     ...shown.map(mismatchLine),
     ...(more > 0 ? [`… and ${countText(more)} more documents`] : []),
     ...notCompared.map(({ namespace, reason }) => `${namespace} was not compared: ${reason}`),
+    ...skippedIndexes.map((skipped) => `Skipped, as the migration chose: ${skippedLine(skipped)}`),
   ];
 }

@@ -3,7 +3,7 @@ import type { ComparisonFilter } from '@convoy/instance/verify/standalone/compar
 import type { ComparisonOptions } from '@convoy/instance/verify/standalone/comparison-dependencies';
 import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
 import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quantity';
-import { mismatchLine, verdictLine } from './verify-lines.js';
+import { mismatchLine, skippedLine, verdictLine } from './verify-lines.js';
 
 /** Content of a report besides the result. */
 export interface ReportContext {
@@ -96,11 +96,15 @@ function documentLines({ totals }: EndedComparison, { shown, mismatchFile }: Rep
   return lines;
 }
 
-function notComparedLines({ notCompared }: EndedComparison): string[] {
+function notComparedLines({ notCompared, skippedIndexes }: EndedComparison): string[] {
   const always = [
     'users, roles, settings of the clusters, and the databases `admin`, `config`, `local` and `convoy_metadata`',
   ];
-  return listOr('', [...notCompared.map(({ namespace, reason }) => `${code(namespace)}: ${reason}`), ...always]);
+  return listOr('', [
+    ...notCompared.map(({ namespace, reason }) => `${code(namespace)}: ${reason}`),
+    ...skippedIndexes.map((skipped) => `skipped by the migration: ${skippedLine(skipped)}`),
+    ...always,
+  ]);
 }
 
 function listOr(nothing: string, items: readonly string[]): string[] {

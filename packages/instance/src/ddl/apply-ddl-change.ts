@@ -72,7 +72,7 @@ async function make(
   await clearName(deps, there.database, there.name, signal);
   const plan = await deps.plan(entry, signal);
   await deps.confirm(signal);
-  await createCollections({ destination, plan, signal, confirm: () => deps.confirm(signal) });
+  await createCollections({ destination, plan, signal, confirm: () => deps.confirm(signal), skip: deps.skip });
   const [made] = await listCollections(destination.router, there.database, signal, there.name);
   if (made !== undefined) await pairs.record([{ sourceUuid: uuid, destinationUuid: made.uuid }], signal);
   return entry;

@@ -1,5 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document } from 'mongodb';
+import type { SkipIndex } from '../catalog/make/index-building.js';
 import { listCollections, type ListedNamespace } from '../catalog/read/list-namespaces.js';
 import { namespaceOf } from '../catalog/namespace.js';
 import { serverCode } from '../catalog/server-code.js';
@@ -16,6 +17,8 @@ export interface DestinationDependencies {
   pairs: UuidPairs;
   /** Rejects if another leader has taken over; called right before each change. */
   confirm(signal: AbortSignal): Promise<void>;
+  /** Skips an index that the destination cannot build; absent: every index must be built. */
+  skip?: SkipIndex | undefined;
 }
 
 /** Drops the collection that corresponds to a source collection, by its recorded UUID; one that is gone is no error. */

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
-import { buildIndexes, type IndexBuilding, isBuiltAs } from '../catalog/make/build-indexes.js';
+import { buildIndexes, isBuiltAs } from '../catalog/make/build-indexes.js';
 import { dropIndex } from '../catalog/make/drop-index.js';
+import type { IndexBuilding } from '../catalog/make/index-building.js';
 import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
 import { indexSignature, isIdIndex, portableIndex } from '../catalog/index-spec.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
@@ -9,7 +10,7 @@ import { serverCode } from '../catalog/server-code.js';
 import { codeOf } from '../cluster/failure.js';
 import { type DestinationDependencies, meaning } from './destination-collections.js';
 
-type ReconcileDependencies = Pick<DestinationDependencies, 'destination' | 'confirm'>;
+type ReconcileDependencies = Pick<DestinationDependencies, 'destination' | 'confirm' | 'skip'>;
 
 /**
  * Brings the indexes of a collection to the plan, in their temporary form. Conflicting indexes are dropped first, then
@@ -40,6 +41,7 @@ export async function reconcileIndexes(
     signal,
     confirm: () => deps.confirm(signal),
     meaning: meaning(deps, found),
+    skip: deps.skip,
   };
   for (const index of surplus.filter(isInTheWay)) await dropSurplus(building, found, index.name as string);
   await buildIndexes(building, plan, wanted);

@@ -18,6 +18,7 @@ export interface ShapeDependencies extends DestinationDependencies {
   source: ClusterClient;
   destination: ClusterClient;
   indexScope: PlanDependencies['indexScope'];
+  skipped?: PlanDependencies['skipped'];
   remap: PlanDependencies['remap'];
   /** Called at the beginning and after every collection, while indexes are built that wait for the copy's end. */
   onIndexProgress?: ((progress: IndexBuildProgress) => void) | undefined;

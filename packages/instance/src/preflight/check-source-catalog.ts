@@ -1,6 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { nameSome } from '../catalog/name-some.js';
 import { namespaceOf } from '../catalog/namespace.js';
+import { type ChosenIndex, type IndexChoices, withChosenIndexes } from '../catalog/plan/chosen-indexes.js';
 import type { CatalogReport } from '../catalog/read/read-catalog.js';
 import { storedEntry } from '../catalog/stored-catalog.js';
 import { refuseUnsupported } from '../catalog/read/unsupported-collections.js';
@@ -12,10 +13,17 @@ const CHUNKS_UNMEASURED_MAX = 1_000;
 
 /**
  * Checks whether everything included can be migrated.
+ * @param report as read
+ * @returns the same with the indexes that count, and those for which a choice of the user does
  * @throws ConvoyError `timeSeriesNotSupported`, `inconsistentIndexes`, `indexNotSupported` or `collectionNotSupported`,
  * naming the first few namespaces
  */
-export function checkSourceCatalog(report: CatalogReport): void {
+export function checkSourceCatalog(
+  read: CatalogReport,
+  choices: IndexChoices = {},
+): ReturnType<typeof withChosenIndexes<CatalogReport>> {
+  const result = withChosenIndexes(read, choices);
+  const { report, chosen } = result;
   refuseUnsupported(report);
   if (report.inconsistentIndexes.length > 0) {
     const named = report.inconsistentIndexes.map(
@@ -23,10 +31,24 @@ export function checkSourceCatalog(report: CatalogReport): void {
     );
     throw new ConvoyError(
       'inconsistentIndexes',
-      `Indexes differ between shards of the source: ${nameSome(named)}. Make them equal first.`,
+      `Indexes differ between shards of the source: ${nameSome(named)}. Make them equal first, or set indexConflicts.`,
     );
   }
+  refuseChoices(chosen);
   checkStorable(report);
+  return result;
+}
+
+/** Some indexes cannot be left out, and without a majority nothing is taken. */
+function refuseChoices(chosen: readonly ChosenIndex[]): void {
+  const refused = chosen.flatMap(({ namespace, index, description, refusal }) =>
+    refusal === null ? [] : [`${index} of ${namespace} (${description}, but ${refusal})`],
+  );
+  if (refused.length === 0) return;
+  throw new ConvoyError(
+    'inconsistentIndexes',
+    `indexConflicts cannot decide about these indexes: ${nameSome(refused)}. Make them equal first.`,
+  );
 }
 
 /** The catalog entry of a collection, including its chunks, is one document of the metadata database. */

@@ -2,6 +2,7 @@ import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { nameSome } from '../catalog/name-some.js';
+import { type ChosenIndex, chosenWarning, describeChosen } from '../catalog/plan/chosen-indexes.js';
 import { finalIndexScope } from '../catalog/plan/index-scope.js';
 import { planDestination } from '../catalog/plan/destination-plan.js';
 import type { DestinationPlan } from '../catalog/plan/destination-plan.js';
@@ -138,17 +139,18 @@ async function examineCatalog(
   examination: Examination,
 ): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
-  const report = await readSettledCatalog(source, filter, input.clock ?? systemClock, signal);
-  const areNamed = await examination.require(
+  const read = await readSettledCatalog(source, filter, input.clock ?? systemClock, signal);
+  const accepted = await examination.require(
     'collections',
     async () => {
-      checkSourceCatalog(report);
-      await checkDocumentFilters(source, report.catalog, request, signal);
-      refuseUnmappable(remap, report.catalog);
-      return true;
+      const found = checkSourceCatalog(read, request);
+      await checkDocumentFilters(source, read.catalog, request, signal);
+      refuseUnmappable(remap, read.catalog);
+      return found;
     },
-    () => 'Every collection, view and index can be migrated.',
+    ({ chosen }) => describeCollections(chosen),
   );
+  const report = accepted?.report ?? read;
   const catalog = await examination.require(
     'sharding',
     () => shardedAsAsked(report, request, filter),
@@ -174,11 +176,17 @@ async function examineCatalog(
     );
   }
   await examination.advise('matched', () =>
-    Promise.resolve(adviseMatched(planned, request, areNamed ? remap : noRemap)),
+    Promise.resolve(adviseMatched(planned, request, accepted ? remap : noRemap)),
   );
   await examination.advise('diskSpace', () => checkDiskSpace(destination, planned, signal));
   await examination.advise('equalIds', () => Promise.resolve(adviseEqualIds(planned, destination)));
   return catalog;
+}
+
+function describeCollections(chosen: readonly ChosenIndex[]): Advice | string {
+  const description = describeChosen(chosen);
+  if (description === null) return 'Every collection, view and index can be migrated.';
+  return { result: 'warning', name: chosenWarning, description };
 }
 
 function shardedAsAsked({ catalog }: CatalogReport, request: StartRequest, filter: NamespaceFilter): Catalog {

@@ -11,6 +11,7 @@ const pauses_ms = [100, 400, 1_500] as const;
  * Reads the source's catalog, and repeats that while its shards disagree about indexes. Each shard is asked at a
  * different moment. So one may still report an old collection, or lack an index, while another already has the new one.
  * Only what every read shows is a disagreement.
+ * @param known disagreements that lasted before, which need no other read
  * @throws what the client throws
  */
 export async function readSettledCatalog(
@@ -18,11 +19,12 @@ export async function readSettledCatalog(
   filter: NamespaceFilter,
   clock: Pick<Clock, 'sleep'>,
   signal: AbortSignal,
+  known: readonly InconsistentIndex[] = [],
 ): Promise<CatalogReport> {
   let report = await readCatalogReport(source, filter, signal);
   let lasting = report.inconsistentIndexes;
   for (const pause_ms of pauses_ms) {
-    if (lasting.length === 0) break;
+    if (lasting.every((one) => known.some((before) => isSame(before, one)))) break;
     await clock.sleep(pause_ms, signal);
     report = await readCatalogReport(source, filter, signal);
     lasting = report.inconsistentIndexes.filter((one) => lasting.some((before) => isSame(before, one)));

@@ -3,6 +3,7 @@ import { optionsDifference, optionsDigest } from '@convoy/api/contract/options-d
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ErrorName } from '@convoy/api/errors/table';
 import type { Document, Timestamp } from 'mongodb';
+import type { SkippedIndex } from '../catalog/plan/skipped-index.js';
 import type { FleetCommands } from './fleet-commands.js';
 import type { Metadata } from './metadata.js';
 
@@ -89,6 +90,8 @@ export interface MigrationRecord {
   stepBeganAt?: Date;
   /** Indexes that are built after the copy: absent until everything is copied. */
   indexBuilds?: 'running' | 'done';
+  /** Indexes that the destination could not build, by the user's choice; absent while there are none. */
+  skippedIndexes?: SkippedIndex[];
   /** Set by a cleanup that checks for running members; a process answers in its task's record. */
   memberCheck?: string;
   /** Commands that a coordinator sent to the whole fleet; absent when each instance got its own. */
@@ -225,6 +228,21 @@ export class MigrationRecords {
       { $max: raised },
       signal,
     );
+    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
+  }
+
+  /**
+   * Adds an index that the destination does not have as the source has it, or takes it away.
+   * @throws ConvoyError `staleEpoch` when another leader has taken over
+   */
+  async noteSkipped(
+    leaderEpoch: number,
+    change: '$addToSet' | '$pull',
+    skipped: SkippedIndex,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const update = { [change]: { skippedIndexes: skipped } };
+    const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch }, update, signal);
     if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
   }
 

@@ -114,6 +114,8 @@ describe('optionsDigest', () => {
   it.each([
     { destination: 'cluster2' },
     { buildIndexes: 'never' },
+    { indexConflicts: 'majority' },
+    { indexFailures: 'skip' },
     { enableUserWriteBlocking: true },
     { includeNamespaces: [{ database: 'a' }] },
     { excludeNamespaces: [{ database: 'a' }] },

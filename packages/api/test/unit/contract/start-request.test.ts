@@ -175,6 +175,17 @@ describe('rules between options', () => {
     expect(failureOf(() => parseStartRequest(body))).toMatchObject({ error: 'excludeHashedWithReversible' });
   });
 
+  it.each([{ indexConflicts: 'majority' }, { indexConflicts: 'skip' }, { indexFailures: 'skip' }])(
+    'refuses reversible with %j, and takes the default',
+    (choice) => {
+      const body = { ...clusters, reversible: true, enableUserWriteBlocking: true };
+      expect(failureOf(() => parseStartRequest({ ...body, ...choice }))).toMatchObject({
+        error: 'indexChoicesWithReversible',
+      });
+      expect(() => parseStartRequest({ ...body, indexConflicts: 'refuse', indexFailures: 'refuse' })).not.toThrow();
+    },
+  );
+
   it('refuses reversible with buildIndexes never', () => {
     const body = { ...clusters, reversible: true, buildIndexes: 'never', enableUserWriteBlocking: true };
     expect(failureOf(() => parseStartRequest(body))).toMatchObject({

@@ -31,6 +31,7 @@ const ended: EndedComparison = {
   runs: 2,
   differences: [{ kind: 'index', namespace: 'shop.orders', detail: 'value_1 is missing' }],
   notCompared: [{ namespace: 'shop.weather', reason: 'no order' }],
+  skippedIndexes: [{ namespace: 'shop.orders', index: 'u_1', description: 'not unique on the destination' }],
   source: cluster,
   destination: { ...cluster, kind: 'replicaSet', host: 'destination.example:27017' },
 };
@@ -82,6 +83,7 @@ test('a result names all problems and omissions, and counts hidden ones', () => 
   expect(lines).toContain('shop.orders index: value_1 is missing');
   expect(lines).toContain('… and 2 more documents');
   expect(lines).toContain('shop.weather was not compared: no order');
+  expect(lines).toContain('Skipped, as the migration chose: index u_1 of shop.orders (not unique on the destination)');
 });
 
 test('a report names scope, time, method and result', () => {
@@ -108,6 +110,7 @@ test('a report names scope, time, method and result', () => {
     '- shop.orders different {"$numberInt":"5"}',
     'All of them are in `all.ndjson`.',
     '`shop.weather`: no order',
+    '- skipped by the migration: index u_1 of shop.orders',
   ])
     expect(report).toContain(text);
 });

@@ -5,6 +5,8 @@ import {
   shardKeyNamespaces,
   startView,
   type BuildIndexes,
+  type IndexConflicts,
+  type IndexFailures,
   type StartView,
   type SwitchView,
   type WriteBlocking,
@@ -15,6 +17,7 @@ import { SourcePicker } from './source-picker.js';
 /** Time without a change before the options are checked. */
 const settle_ms = 600;
 const switches = ['verification', 'reversible'] as const;
+const lists = ['buildIndexes', 'indexConflicts', 'indexFailures', 'writeBlocking'] as const;
 
 /** The guided start: what to migrate, how, and whether both clusters are ready for it. */
 export class StartCard {
@@ -36,7 +39,7 @@ export class StartCard {
     private readonly api: FleetApi,
     start: (body: unknown) => void,
   ) {
-    for (const name of ['all', 'picked', 'buildIndexes', 'writeBlocking', ...switches, 'supportingIndexes'])
+    for (const name of ['all', 'picked', ...lists, ...switches, 'supportingIndexes'])
       field(this.#card, name).addEventListener('change', () => this.#changed());
     this.#json.addEventListener('input', () => this.#write());
     field(this.#card, 'toForm').addEventListener('click', () => this.#toForm());
@@ -64,7 +67,7 @@ export class StartCard {
     return field(this.#card, 'json') as HTMLTextAreaElement;
   }
 
-  #chosen(name: 'buildIndexes' | 'writeBlocking'): string {
+  #chosen(name: (typeof lists)[number]): string {
     return (field(this.#card, name) as HTMLSelectElement).value;
   }
 
@@ -95,6 +98,8 @@ export class StartCard {
       databases: this.#picker.databases,
       collections: this.#picker.collections,
       buildIndexes: this.#chosen('buildIndexes') as BuildIndexes,
+      indexConflicts: this.#chosen('indexConflicts') as IndexConflicts,
+      indexFailures: this.#chosen('indexFailures') as IndexFailures,
       verifies: isOn('verification'),
       writeBlocking: this.#chosen('writeBlocking') as WriteBlocking,
       isReversible: isOn('reversible'),
@@ -110,6 +115,8 @@ export class StartCard {
     field(this.#card, 'shardKeys').hidden = !view.needsShardKeys;
     for (const name of switches) this.#showSwitch(name, view[name]);
     setText(field(this.#card, 'indexesReason'), view.indexes.reason ?? '');
+    for (const name of ['indexConflicts', 'indexFailures'] as const)
+      setText(field(this.#card, `${name}Reason`), view[name].reason ?? '');
     setText(field(this.#card, 'writeBlockingReason'), view.writeBlocking.reason ?? '');
     if (!this.#isHandwritten) this.#json.value = JSON.stringify(view.body, null, 2);
     this.#checkSoon();

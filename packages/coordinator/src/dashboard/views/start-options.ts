@@ -4,6 +4,9 @@ import type { writeBlockingValues } from '@convoy/api/contract/write-blocking';
 
 export type BuildIndexes = NonNullable<StartRequestBody['buildIndexes']>;
 
+export type IndexConflicts = NonNullable<StartRequestBody['indexConflicts']>;
+export type IndexFailures = NonNullable<StartRequestBody['indexFailures']>;
+
 /** On which clusters users may not write; the browser loads no other package, so that the type keeps it equal. */
 export type WriteBlocking = (typeof writeBlockingValues)[number];
 
@@ -15,6 +18,8 @@ export interface StartChoices {
   /** Single collections by database. */
   readonly collections: ReadonlyMap<string, ReadonlySet<string>>;
   readonly buildIndexes: BuildIndexes;
+  readonly indexConflicts: IndexConflicts;
+  readonly indexFailures: IndexFailures;
   readonly verifies: boolean;
   readonly writeBlocking: WriteBlocking;
   readonly isReversible: boolean;
@@ -32,6 +37,9 @@ export interface SwitchView {
 export interface StartView {
   /** What is built, and why something else was chosen in vain. */
   readonly indexes: { readonly buildIndexes: BuildIndexes; readonly reason: string | null };
+  /** The choices about single indexes, and why something else was chosen in vain. */
+  readonly indexConflicts: { readonly choice: IndexConflicts; readonly reason: string | null };
+  readonly indexFailures: { readonly choice: IndexFailures; readonly reason: string | null };
   readonly verification: SwitchView;
   /** What is blocked, and why something else was chosen in vain. */
   readonly writeBlocking: { readonly clusters: WriteBlocking; readonly reason: string | null };
@@ -57,6 +65,8 @@ export function startView(choices: StartChoices, clusters: Clusters): StartView 
       isReversible && !ofAllIndexes.has(choices.buildIndexes)
         ? { buildIndexes: 'beforeDataCopy', reason: 'A reversible migration builds all indexes.' }
         : { buildIndexes: choices.buildIndexes, reason: null },
+    indexConflicts: choiceOf(choices.indexConflicts, isReversible),
+    indexFailures: choiceOf(choices.indexFailures, isReversible),
     verification: { isOn: choices.verifies, reason: null },
     writeBlocking: writeBlockingOf(choices.writeBlocking, isReversible, clusters),
     reversible: { isOn: isReversible, reason: noReverse },
@@ -65,6 +75,12 @@ export function startView(choices: StartChoices, clusters: Clusters): StartView 
       choices.isFiltered && selectorsOf(choices).length === 0 ? 'Pick at least one database or collection.' : null,
   };
   return { ...view, body: bodyOf(choices, view, clusters) };
+}
+
+/** A reverse needs equal indexes on both clusters. */
+function choiceOf<T>(chosen: T | 'refuse', isReversible: boolean): { choice: T | 'refuse'; reason: string | null } {
+  if (!isReversible || chosen === 'refuse') return { choice: chosen, reason: null };
+  return { choice: 'refuse', reason: 'A reversible migration needs equal indexes on both clusters.' };
 }
 
 /** What the clusters cannot do is left out, with the reason. */
@@ -102,6 +118,8 @@ function bodyOf(choices: StartChoices, view: Omit<StartView, 'body'>, clusters: 
     source: clusters?.source.name ?? 'cluster0',
     destination: clusters?.destination.name ?? 'cluster1',
     ...(view.indexes.buildIndexes === 'beforeDataCopy' ? {} : { buildIndexes: view.indexes.buildIndexes }),
+    ...(view.indexConflicts.choice === 'refuse' ? {} : { indexConflicts: view.indexConflicts.choice }),
+    ...(view.indexFailures.choice === 'refuse' ? {} : { indexFailures: view.indexFailures.choice }),
     ...blockingBody(view.writeBlocking),
     ...(view.reversible.isOn ? { reversible: true } : {}),
     ...(view.verification.isOn ? {} : { verification: { enabled: false } }),

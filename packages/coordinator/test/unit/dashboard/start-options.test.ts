@@ -22,13 +22,21 @@ const usual: StartChoices = {
   databases: new Set(),
   collections: new Map(),
   buildIndexes: 'beforeDataCopy',
+  indexConflicts: 'refuse',
+  indexFailures: 'refuse',
   verifies: true,
   writeBlocking: 'none',
   isReversible: false,
   shardKeys: new Map(),
   createsSupportingIndexes: false,
 };
-const everything = { ...usual, isReversible: true, buildIndexes: 'never' as const };
+const everything = {
+  ...usual,
+  isReversible: true,
+  buildIndexes: 'never' as const,
+  indexConflicts: 'majority' as const,
+  indexFailures: 'skip' as const,
+};
 
 describe('options of a start', () => {
   test('without choices they are only the clusters', () => {
@@ -49,6 +57,12 @@ describe('options of a start', () => {
     const view = startView(everything, equal);
     expect(view.body).toMatchObject({ reversible: true, enableUserWriteBlocking: true });
     expect(view.body).not.toHaveProperty('buildIndexes');
+    expect(view.body).not.toHaveProperty('indexConflicts');
+    expect(view.body).not.toHaveProperty('indexFailures');
+    expect([view.indexFailures.reason, view.indexConflicts.reason]).toEqual([
+      'A reversible migration needs equal indexes on both clusters.',
+      'A reversible migration needs equal indexes on both clusters.',
+    ]);
     expect([view.indexes.reason, view.writeBlocking.reason]).toEqual([
       'A reversible migration builds all indexes.',
       'A reversible migration blocks writes on both clusters.',
@@ -62,6 +76,11 @@ describe('options of a start', () => {
       expect([view.body.buildIndexes, view.indexes.reason]).toEqual([buildIndexes, null]);
     },
   );
+
+  test('indexes that differ or cannot be built are treated as chosen', () => {
+    const { body } = startView({ ...usual, indexConflicts: 'skip', indexFailures: 'skip' }, equal);
+    expect(body).toMatchObject({ indexConflicts: 'skip', indexFailures: 'skip' });
+  });
 
   test.each([
     ['none', equal, undefined, null],

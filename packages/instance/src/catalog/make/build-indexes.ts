@@ -1,33 +1,27 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { NodeClient } from '../../cluster/node-client.js';
-import { failureName, codeOf } from '../../cluster/failure.js';
+import { classify, codeOf, failureName } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
 import { buildSpecification, portableIndex, TTL_OFF_SECONDS } from '../index-spec.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
+import { neededIndex } from '../plan/index-plan.js';
+import { definitionOf, type SkippedIndex } from '../plan/skipped-index.js';
 import { namespaceOf } from '../namespace.js';
 import { listIndexes } from '../read/read-indexes.js';
 import { serverCode } from '../server-code.js';
+import { dropIndex } from './drop-index.js';
+import type { IndexBuilding } from './index-building.js';
 
 const MILLISECONDS_PER_SECOND = 1_000;
-
-/** The cluster on which indexes are built, and the caller's limits. */
-export interface IndexBuilding {
-  client: NodeClient;
-  signal: AbortSignal;
-  /** Called before every change: throws if another leader has taken over, so that this one changes nothing more. */
-  confirm: () => Promise<void>;
-  /** Command fields that identify the collection by its UUID, on servers that support it. */
-  meaning?: Document;
-}
 
 /**
  * Builds the given indexes of one collection, in their temporary form, in one command; existing ones stay unchanged.
  * Disables TTL indexes right after.
  * @param wanted temporary forms of `plan.indexes`
  * @returns how many indexes were missing
- * @throws ConvoyError `indexNotSupported` if the server refuses an index, `catalogDiffers` if another index has its
- * name
+ * @throws ConvoyError `indexNotSupported` if the server cannot build an index, `catalogDiffers` if another index has
+ * its name
  */
 export async function buildIndexes(
   building: IndexBuilding,
@@ -40,8 +34,9 @@ export async function buildIndexes(
   const namespace = namespaceOf(plan.entry);
   const present = await presentIndexes(client, database, name, signal);
   const missing = wanted.filter((index) => !isPresent(namespace, index, present));
-  if (missing.length > 0) await createIndexes(building, plan, missing);
+  const skipped = missing.length > 0 ? await createIndexes(building, plan, missing) : [];
   for (const index of wanted) {
+    if (skipped.includes(index)) continue;
     const isOff = present.get(index.name as string)?.expireAfterSeconds === TTL_OFF_SECONDS;
     if (index.expireAfterSeconds !== TTL_OFF_SECONDS || isOff) continue;
     await confirm();
@@ -80,15 +75,18 @@ export async function changeIndex(
   await client.command(collection.database, command, { signal });
 }
 
-/** Runs `createIndexes` with the specifications that give exactly these indexes. Throws the server's error. */
+/**
+ * Runs `createIndexes` with the specifications that give exactly these indexes. Throws the server's error.
+ * @param now_seconds since 1970: a repetition gives the same, since the specification of a TTL index depends on it
+ */
 export async function sendCreateIndexes(
   client: NodeClient,
   plan: CollectionPlan,
   indexes: readonly Document[],
   signal: AbortSignal,
   meaning: Document = {},
+  now_seconds = Date.now() / MILLISECONDS_PER_SECOND,
 ): Promise<void> {
-  const now_seconds = Date.now() / MILLISECONDS_PER_SECOND;
   const specifications = indexes.map((index) => buildSpecification(index, plan.options.collation, now_seconds));
   const command = {
     createIndexes: plan.entry.name,
@@ -99,41 +97,87 @@ export async function sendCreateIndexes(
   await client.command(plan.entry.database, command, { signal });
 }
 
+/** @returns those that were skipped */
 async function createIndexes(
-  { client, signal, confirm, meaning }: IndexBuilding,
+  building: IndexBuilding,
   plan: CollectionPlan,
   missing: readonly Document[],
-): Promise<void> {
+): Promise<Document[]> {
+  const now_seconds = Date.now() / MILLISECONDS_PER_SECOND;
+  if ((await failureOf(building, plan, missing, now_seconds)) === null) return [];
+  // The command names no index, and its first attempt may have built some: each is tried alone.
+  const failures: { index: Document; failure: unknown }[] = [];
+  for (const index of missing) {
+    const failure = await failureOf(building, plan, [index], now_seconds);
+    if (failure !== null) failures.push({ index, failure });
+  }
+  const needed = neededIndex(plan, plan.sharding)?.temporary;
+  const { skip, signal } = building;
+  const refused = failures.filter(({ index }) => skip === undefined || index === needed);
+  if (refused.length > 0) throw refusalOf(plan, refused);
+  for (const { index, failure } of failures) {
+    // One shard may have built it.
+    await dropIndex(building, plan.entry, index.name as string);
+    await skip?.(skippedIndex(plan, index, failure), signal);
+  }
+  return failures.map(({ index }) => index);
+}
+
+/** Why a server refuses to build indexes; null if it has built them. Throws what a later attempt may resolve. */
+async function failureOf(
+  { client, signal, confirm, meaning }: IndexBuilding,
+  plan: CollectionPlan,
+  indexes: readonly Document[],
+  now_seconds: number,
+): Promise<unknown> {
   await confirm();
   try {
-    await sendCreateIndexes(client, plan, missing, signal, meaning);
+    await sendCreateIndexes(client, plan, indexes, signal, meaning, now_seconds);
+    return null;
   } catch (failure) {
-    if (!REFUSALS.has(codeOf(failure))) throw failure;
-    // If the command was repeated, its first attempt may have built some: the refusal is about what is still missing.
+    if (!isRefusal(failure)) throw failure;
+    if (codeOf(failure) !== serverCode.indexAlreadyExists) return failure;
     const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
-    const refused = missing.filter((index) => !isPresent(namespaceOf(plan.entry), index, present));
-    if (refused.length === 0) return;
-    const names = refused.map((index) => String(index.name)).join(', ');
-    throw new ConvoyError(
-      'indexNotSupported',
-      `The destination refused to build ${names} of ${namespaceOf(plan.entry)}: ${failureName(failure)}.`,
-      { cause: failure },
-    );
+    return indexes.every((index) => isPresent(namespaceOf(plan.entry), index, present)) ? null : failure;
   }
 }
 
-/** Codes that report an invalid specification; all others are left to the caller, which may retry. */
-const REFUSALS: ReadonlySet<number | null> = new Set([
-  serverCode.badValue,
-  serverCode.typeMismatch,
-  serverCode.cannotCreateIndex,
-  serverCode.indexAlreadyExists,
-  serverCode.invalidOptions,
-  serverCode.indexOptionsConflict,
-  serverCode.indexKeySpecsConflict,
-  serverCode.invalidIndexSpecificationOption,
-  serverCode.unknownField,
-  serverCode.twoHashedFields,
+function refusalOf(plan: CollectionPlan, refused: readonly { index: Document; failure: unknown }[]): ConvoyError {
+  const named = refused.map(({ index, failure }) => `${String(index.name)} (${failureName(failure)})`).join(', ');
+  const cause = refused[0]?.failure;
+  return new ConvoyError('indexNotSupported', `The destination cannot build ${named} of ${namespaceOf(plan.entry)}.`, {
+    cause,
+  });
+}
+
+function skippedIndex(plan: CollectionPlan, temporary: Document, failure: unknown): SkippedIndex {
+  const final = plan.indexes.find((index) => index.temporary === temporary)?.final ?? temporary;
+  return {
+    uuid: plan.entry.uuid,
+    namespace: namespaceOf(plan.sourceNamespace),
+    index: String(final.name),
+    definition: definitionOf(final),
+    outcome: 'absent',
+    unique: final.unique === true,
+    failure: failureName(failure),
+  };
+}
+
+/**
+ * Whether the server itself refuses: by a specification that it does not know, or a document that the index cannot
+ * hold, whose codes are many. Whatever a later attempt or another user may resolve is no refusal.
+ */
+function isRefusal(failure: unknown): boolean {
+  const code = codeOf(failure);
+  if (code === null || OTHERS.has(code)) return false;
+  return ['fatal', 'duplicateKey'].includes(classify(failure));
+}
+
+/** Codes that say something about the collection or the moment, not about the index. */
+const OTHERS: ReadonlySet<number> = new Set([
+  serverCode.namespaceExists,
+  serverCode.commandNotSupportedOnView,
+  serverCode.backgroundOperationInProgress,
 ]);
 
 function isPresent(namespace: string, wanted: Document, present: ReadonlyMap<string, Document>): boolean {

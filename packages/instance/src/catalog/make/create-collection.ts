@@ -5,6 +5,7 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import { codeOf, failureName } from '../../cluster/failure.js';
 import { buildIndexes } from './build-indexes.js';
 import { createOptions, droppedWarning, optionDifferences } from '../collection-options.js';
+import type { SkipIndex } from './index-building.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { holdsDocuments } from '../read/holds-documents.js';
 import { supportingIndex } from '../plan/index-plan.js';
@@ -33,6 +34,8 @@ export interface Making {
   confirm: () => Promise<void>;
   /** Called when the destination refuses the storage options of a collection, which it then gets without them. */
   onWarning?: ((warning: Warning) => void) | undefined;
+  /** Skips an index that the destination cannot build; absent: every index must be built. */
+  skip?: SkipIndex | undefined;
 }
 
 /**
@@ -43,13 +46,13 @@ export interface Making {
  * `indexNotSupported` and `catalogDiffers` from the indexes; otherwise what the client throws
  */
 export async function createCollection(making: Making, plan: CollectionPlan): Promise<CreatedCollection> {
-  const { destination, signal, confirm } = making;
+  const { destination, signal, confirm, skip } = making;
   const { database, name, uuid } = plan.entry;
   const created = await ensureCreated(making, plan);
   if (plan.entry.type === 'collection') {
     const temporary = plan.indexes.flatMap((index) => (index.temporary === null ? [] : [index.temporary]));
     if (plan.sharding !== null) await ensureSharded(making, plan, temporary);
-    await buildIndexes({ client: destination.router, signal, confirm }, plan, temporary);
+    await buildIndexes({ client: destination.router, signal, confirm, skip }, plan, temporary);
   }
   return { database, name, sourceUuid: uuid, destinationUuid: created.uuid };
 }

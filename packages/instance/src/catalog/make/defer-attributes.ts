@@ -1,7 +1,8 @@
 import type { Document } from 'mongodb';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { buildIndexes, changeIndex, type IndexBuilding, presentIndexes, sendCreateIndexes } from './build-indexes.js';
+import { buildIndexes, changeIndex, presentIndexes, sendCreateIndexes } from './build-indexes.js';
 import { dropIndex } from './drop-index.js';
+import type { IndexBuilding } from './index-building.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import { type IndexPlan, isIdKey, supportingIndex, TEMPORARY_INDEX_PREFIX } from '../plan/index-plan.js';
 import { TTL_OFF_SECONDS } from '../index-spec.js';

@@ -1,6 +1,6 @@
 import { codeOf } from '../../cluster/failure.js';
 import { serverCode } from '../server-code.js';
-import type { IndexBuilding } from './build-indexes.js';
+import type { IndexBuilding } from './index-building.js';
 
 /**
  * Drops an index of the destination; a missing index is no error.

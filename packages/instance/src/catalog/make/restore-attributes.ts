@@ -1,8 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { changeIndex, type IndexBuilding, presentIndexes, sendCreateIndexes } from './build-indexes.js';
+import { changeIndex, presentIndexes, sendCreateIndexes } from './build-indexes.js';
 import { dropIndex } from './drop-index.js';
+import type { IndexBuilding } from './index-building.js';
 import { sameDocument } from '../canonical-text.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import { TEMPORARY_INDEX_PREFIX, uniqueConversion } from '../plan/index-plan.js';
@@ -55,8 +56,8 @@ export async function restoreAttributes(input: RestoreAttributesInput): Promise<
 }
 
 function needsRestoring(plan: CollectionPlan): boolean {
-  const isDeferred = ({ final, temporary }: IndexPlan): boolean =>
-    temporary === null || !sameDocument(final, temporary);
+  const isDeferred = ({ final, temporary, staysPlain }: IndexPlan): boolean =>
+    staysPlain === true || temporary === null || !sameDocument(final, temporary);
   return plan.options.expireAfterSeconds !== undefined || plan.indexes.some(isDeferred);
 }
 
@@ -78,6 +79,7 @@ async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promis
   const { client, conversion, signal } = restoring;
   const refusals: Refusal[] = [];
   for (const index of plan.indexes) {
+    if (index.staysPlain === true) await leavePlain(restoring, plan, index);
     if (index.final.unique !== true || index.temporary?.unique === true) continue;
     const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
     const isUnique = present.get(index.final.name as string)?.unique === true;
@@ -92,6 +94,24 @@ async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promis
       await dropIndex(restoring, plan.entry, temporaryName);
   }
   return refusals;
+}
+
+/** Ends the attempts to make an index unique: it has its name, as a plain one. */
+async function leavePlain(restoring: Restoring, plan: CollectionPlan, { final }: IndexPlan): Promise<void> {
+  const { client, conversion, signal, confirm } = restoring;
+  const name = final.name as string;
+  const temporaryName = `${TEMPORARY_INDEX_PREFIX}${name}`;
+  const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
+  if (present.get(name)?.prepareUnique === true) {
+    await confirm();
+    await changeIndex(client, plan.entry, { name, prepareUnique: false }, signal);
+  }
+  const isPlain = present.has(name) && present.get(name)?.unique !== true;
+  if (isPlain && (conversion === 'inPlace' || !present.has(temporaryName))) return;
+  // One shard may have built it as a unique one.
+  for (const one of [name, temporaryName]) await dropIndex(restoring, plan.entry, one);
+  await confirm();
+  await sendCreateIndexes(client, plan, [final], signal);
 }
 
 /** @returns why the index could not be made unique, if documents violate it */
@@ -119,6 +139,8 @@ async function makeUnique(
   } catch (failure) {
     const violation = await violationOf(client, plan, index.final, failure, signal);
     if (violation === null) throw failure;
+    // A shard without the documents has built it: the router could take that for the whole.
+    if (!present.has(name)) await dropIndex(restoring, plan.entry, name);
     return { violation, cause: failure };
   }
 }

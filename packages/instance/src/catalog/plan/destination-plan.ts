@@ -7,6 +7,7 @@ import type { DestinationRange } from './distribution.js';
 import { planIndexes, shardingOn } from './index-plan.js';
 import type { IndexScope } from './index-scope.js';
 import type { IndexPlan } from './index-plan.js';
+import type { SkippedIndex } from './skipped-index.js';
 import type { KeyPattern } from '../key-pattern.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import type { Catalog, CatalogEntry } from '../namespace.js';
@@ -40,6 +41,7 @@ export interface PlanDependencies {
   source: Pick<ClusterClient, 'shardIds'>;
   destination: Pick<ClusterClient, 'kind' | 'version' | 'shardIds'>;
   indexScope: IndexScope;
+  skipped?: readonly SkippedIndex[] | undefined;
   remap: NamespaceRemap;
 }
 

@@ -8,6 +8,7 @@ import { namespaceOf } from '../namespace.js';
 import { isCollated } from '../task-bounds.js';
 import { withoutFields } from '../without-fields.js';
 import type { IndexScope } from './index-scope.js';
+import { skipOf, type SkippedIndex } from './skipped-index.js';
 
 /** One index of a collection on the destination. The `_id` index needs no plan: it always exists. */
 export interface IndexPlan {
@@ -15,11 +16,15 @@ export interface IndexPlan {
   final: Document;
   /** Its form until commit; null if another index serves in the meantime and this one is only built at commit. */
   temporary: Document | null;
+  /** The index is unique on the source, and stays as it is until the commit: documents violate it. */
+  staysPlain?: true;
 }
 
 /** What determines the form of indexes besides the source's catalog. */
 export interface IndexPlanDependencies {
   indexScope: IndexScope;
+  /** Indexes that the destination could not build. One that a shard key needs is never skipped. */
+  skipped?: readonly SkippedIndex[] | undefined;
   /** Its version determines how indexes become unique; a replica set has no shard keys. */
   destination: Pick<ClusterClient, 'kind' | 'version'>;
 }
@@ -59,7 +64,10 @@ export function planIndexes(
   const sharding = shardingOn(deps.destination, entry);
   const needed = sharding ?? writtenBy(entry);
   const supporting = needed === null ? undefined : supportingIndex(all, needed.key, needed.unique);
-  const finals = all.filter((index) => index === supporting || isInScope(index, deps.indexScope));
+  const inScope = all.filter((index) => index === supporting || isInScope(index, deps.indexScope));
+  const outcomeOf = (index: Document): SkippedIndex['outcome'] | undefined =>
+    index === supporting ? undefined : skipOf(deps.skipped, entry.uuid, index)?.outcome;
+  const finals = inScope.filter((index) => outcomeOf(index) === undefined);
   if (sharding !== null && supporting === undefined && !isIdKey(sharding.key)) {
     finals.push(placeholderIndex(sharding.key, sharding.unique, all));
     warnings.push({
@@ -67,7 +75,24 @@ export function planIndexes(
       description: `${namespace} has no index for its shard key. Convoy adds one, which stays after the commit.`,
     });
   }
-  return { indexes: deferAttributes(finals, sharding, deps), warnings };
+  const staying = inScope
+    .filter((index) => outcomeOf(index) === 'notUnique')
+    .map((index) => withoutFields(index, 'unique', 'prepareUnique'))
+    .filter((index) => !finals.some((other) => indexSignature(other) === indexSignature(index)))
+    .map((final): IndexPlan => ({ final, temporary: dormant(final), staysPlain: true }));
+  return { indexes: [...deferAttributes(finals, sharding, deps), ...staying], warnings };
+}
+
+/** The index of a plan that a shard key, or a statement by its fields, needs: it is never skipped. */
+export function neededIndex(
+  { entry, indexes }: { entry: CatalogEntry; indexes: readonly IndexPlan[] },
+  sharding: Pick<Sharding, 'key' | 'unique'> | null,
+): IndexPlan | undefined {
+  const needed = sharding ?? writtenBy(entry);
+  if (needed === null) return undefined;
+  const temporaries = indexes.flatMap(({ temporary }) => (temporary === null ? [] : [temporary]));
+  const supporting = supportingIndex(temporaries, needed.key, needed.unique);
+  return indexes.find(({ temporary }) => temporary !== null && temporary === supporting);
 }
 
 /** How the destination distributes a collection; null on a replica set, which has no shard keys. */

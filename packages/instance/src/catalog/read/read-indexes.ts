@@ -14,6 +14,14 @@ export interface InconsistentIndex {
   index: string;
   /** Shards that own chunks and lack the index, or whose index differs from the first shard's. */
   shards: string[];
+  /** What the shards have instead, what most have first; null where they have no index of the name. */
+  forms: IndexForm[];
+}
+
+/** An index as some of the shards have it. */
+export interface IndexForm {
+  index: Document | null;
+  shards: number;
 }
 
 export interface CollectionIndexes {
@@ -92,9 +100,25 @@ function mergedIndexes(
   for (const name of names) {
     const expected = forms.map((form) => form.get(name)).find((form) => form !== undefined);
     const shards = owners.filter((_, position) => forms[position]?.get(name) !== expected);
-    if (shards.length > 0) inconsistent.push({ namespace: `${listed.database}.${listed.name}`, index: name, shards });
+    if (shards.length === 0) continue;
+    inconsistent.push({
+      namespace: `${listed.database}.${listed.name}`,
+      index: name,
+      shards,
+      forms: formsOf(name, perShard),
+    });
   }
   return { indexes, inconsistent };
+}
+
+function formsOf(name: string, perShard: readonly (Document[] | null)[]): IndexForm[] {
+  const forms = new Map<string, IndexForm>();
+  for (const list of perShard) {
+    const index = list?.find((one) => one.name === name) ?? null;
+    const text = index === null ? '' : canonicalText(index);
+    forms.set(text, { index, shards: (forms.get(text)?.shards ?? 0) + 1 });
+  }
+  return [...forms.values()].sort((a, b) => b.shards - a.shards);
 }
 
 /** What `$indexStats` reports for each shard; empty if the user has no privilege or the server omits specifications. */

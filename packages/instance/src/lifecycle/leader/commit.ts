@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { restoreAttributes } from '../../catalog/make/restore-attributes.js';
+import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
 import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
 import { isVerified } from '../../store/migration-record.js';
@@ -9,6 +10,7 @@ import { storeEntries } from '../../store/task-storage.js';
 import { keepSourceClosed, restoreSourceBalancer } from './ask-source.js';
 import { balancersAfter, planOf, restoreBalancer } from './initialise.js';
 import { holdWhileViolated } from './hold-commit.js';
+import { leaveViolated } from './skip-indexes.js';
 import { refuseLateWrites } from './last-look.js';
 import {
   comparisonOf,
@@ -79,16 +81,8 @@ async function finishCatalog(
   leaderEpoch: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { runtime, destination, records } = deps;
-  const plan = planOf(deps, catalog);
-  const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
-  await holdWhileViolated(
-    deps,
-    leaderEpoch,
-    () =>
-      runtime.retrying('restore attributes', () => restoreAttributes({ destination, plan, signal, confirm }), signal),
-    signal,
-  );
+  const { records } = deps;
+  await holdWhileViolated(deps, leaderEpoch, () => restore(deps, catalog, leaderEpoch, signal), signal);
   stepDone('attributesRestored');
   const found = await readDestinationCatalog(deps, signal);
   const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'final'));
@@ -98,6 +92,29 @@ async function finishCatalog(
   if (!reversal) return;
   await storeEntries(deps.metadata, leaderEpoch, found.map(storedEntry), signal, 'openedCollections');
   await records.noteOpening(leaderEpoch, { openedCatalogEpoch: leaderEpoch }, signal);
+}
+
+/** Indexes that documents violate stay plain, if the user has chosen so. */
+async function restore(
+  deps: MigrationDependencies,
+  catalog: Catalog,
+  leaderEpoch: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { runtime, destination, records } = deps;
+  const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
+  for (;;) {
+    const plan = planOf(deps, catalog);
+    const restoring = { destination, plan, signal, confirm };
+    try {
+      await runtime.retrying('restore attributes', () => restoreAttributes(restoring), signal);
+      return;
+    } catch (error) {
+      const isLeft =
+        error instanceof UniqueIndexViolated && (await leaveViolated(deps, leaderEpoch, plan, error, signal));
+      if (!isLeft) throw error;
+    }
+  }
 }
 
 /**

@@ -5,6 +5,7 @@ import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import { isShardedAs } from '../../catalog/read/read-sharding.js';
 import { readCollectionByUuid } from '../../catalog/read/read-catalog.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
+import { serverCode } from '../../catalog/server-code.js';
 import { codeOf, failureName } from '../../cluster/failure.js';
 import { adoptCapped } from '../../ddl/adopt-capped.js';
 import { applyDdlChange } from '../../ddl/apply-ddl-change.js';
@@ -20,7 +21,7 @@ import { SerialQueue } from '../../store/serial-queue.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { IdleTasks } from './idle.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
-import { indexScopeOf } from '../migration/index-scope.js';
+import { plannedIndexes } from '../migration/index-scope.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
 import {
   filterOf,
@@ -30,9 +31,11 @@ import {
   remapOf,
 } from '../migration/migration-dependencies.js';
 import { allTasks } from '../migration/migration-watch.js';
+import { FollowedSource } from './followed-source.js';
 import { refuseOtherShards } from './refuse-other-shards.js';
+import { skipping } from './skip-indexes.js';
 import { ShardWaker } from './shard-waker.js';
-import { planNewCollection, readFollowedCatalog, readSourceCollection } from './source-ddl.js';
+import { planNewCollection, readSourceCollection, withFollowedSharding } from './source-ddl.js';
 
 /** The leader stores the DDL watermark at most this often, though streams advance faster while a commit waits. */
 const storeDdlWatermark_ms = 40;
@@ -51,14 +54,12 @@ const applyAgain_ms = 500;
 /** From this release on, one shard reports a drop or rename for all (SERVER-71085, SERVER-71365). */
 const oneCopyRelease = 7;
 
-/** The server refuses to rename a collection while it builds indexes (BackgroundOperationInProgressForNamespace). */
-const indexBuildRunningCode = 12_587;
-
 /** The leader's part in DDL changes: it finds them, has all tasks acknowledge them, and applies them. */
 export class DdlLeader {
   readonly #ledger: DdlLedger;
   readonly #ddlWatcher: DdlWatcher;
   readonly #pairs: UuidPairs;
+  readonly #followed: FollowedSource;
   #stored = 0n;
   #commitTime: bigint | null;
   #compareSoon = false;
@@ -74,6 +75,7 @@ export class DdlLeader {
     const { runtime, source } = deps;
     this.#ledger = parts.ledger;
     this.#pairs = parts.pairs;
+    this.#followed = new FollowedSource(deps, leaderEpoch);
     this.#commitTime = parts.commitTime;
     this.#idle = new IdleTasks(deps.watch, runtime.clock);
     this.#ddlWatcher = new DdlWatcher(
@@ -156,11 +158,7 @@ export class DdlLeader {
 
   /** The source's catalog as it is now, with the shard keys that its collections have on the destination. */
   async readSource(signal: AbortSignal): Promise<Catalog> {
-    const catalog = await this.deps.runtime.retrying(
-      'read the source catalog',
-      () => readFollowedCatalog(this.deps, this.#ledger.entries, signal),
-      signal,
-    );
+    const catalog = withFollowedSharding(this.deps, await this.#followed.read(signal), this.#ledger.entries);
     refuseExpiring(this.deps.watch.view.record.options, catalog);
     refuseUnmappable(remapOf(this.deps.watch.view.record), catalog);
     return catalog;
@@ -201,7 +199,7 @@ export class DdlLeader {
     try {
       const shape = {
         source,
-        indexScope: indexScopeOf(watch.view.record),
+        ...plannedIndexes(watch.view.record),
         remap,
         onIndexProgress,
         isChanging: (uuid: string) => ledger.isChanging(uuid),
@@ -231,7 +229,7 @@ export class DdlLeader {
     // Also stops a leader that was frozen: one with an old epoch changes nothing.
     const confirm = (signal: AbortSignal): Promise<void> =>
       records.raiseDdlChanges(this.leaderEpoch, { done: this.#ledger.done }, signal);
-    return { destination, pairs: this.#pairs, confirm };
+    return { destination, pairs: this.#pairs, confirm, skip: skipping(this.deps, this.leaderEpoch) };
   }
 
   async #add(judge: Parameters<DdlLedger['add']>[0], signal: AbortSignal): Promise<void> {
@@ -277,7 +275,8 @@ export class DdlLeader {
       try {
         return await applyDdlChange(applying, ddlChange, signal);
       } catch (error) {
-        if (codeOf(error) !== indexBuildRunningCode) throw error;
+        // The server renames no collection while it builds indexes.
+        if (codeOf(error) !== serverCode.backgroundOperationInProgress) throw error;
         await deps.runtime.clock.sleep(applyAgain_ms, signal);
       }
     }

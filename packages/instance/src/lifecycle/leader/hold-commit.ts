@@ -2,7 +2,7 @@ import { storedValue } from '../../bson/stored-value.js';
 import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
 import { heldWarning, isHeld } from '../migration/commit-awaited.js';
 import { type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { warnOfCommit } from './commit-warning.js';
+import { recordWarning } from './recorded-warning.js';
 import { sourceNameOf } from './verification-leader.js';
 
 /**
@@ -76,7 +76,7 @@ async function report(
     `The commit waits: ${error?.errorDescription ?? ''} Remove those that the source does not have; ` +
     'GET /api/v1/verification/mismatches names them. The commit then continues by itself.';
   if (error === null) await deps.metadata.deleteMany('mismatches', { kind: 'duplicate' }, signal);
-  await warnOfCommit(deps, leaderEpoch, heldWarning, error === null ? null : description, signal);
+  await recordWarning(deps, leaderEpoch, heldWarning, error === null ? null : description, signal);
 }
 
 /**

@@ -15,13 +15,14 @@ import { storeEntries } from '../../store/task-storage.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
+import { FollowedSource } from './followed-source.js';
 import { makeCollections } from './make-collections.js';
-import { indexScopeOf } from '../migration/index-scope.js';
+import { plannedIndexes } from '../migration/index-scope.js';
 import {
   absentRequests,
   type MigrationDependencies,
-  readSourceCatalog,
   remapOf,
+  withRequestedSharding,
 } from '../migration/migration-dependencies.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { stepDone } from '../migration/steps.js';
@@ -46,7 +47,7 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
   stepDone('fenceMade');
   const startTime = await sourceTimeAboveAll(deps, signal);
   stepDone('startTimeTaken');
-  const catalog = await runtime.retrying('read the source catalog', () => readSourceCatalog(deps, signal), signal);
+  const catalog = withRequestedSharding(deps, await new FollowedSource(deps, leaderEpoch).read(signal));
   refuseExpiring(deps.watch.view.record.options, catalog);
   refuseUnmappable(remapOf(deps.watch.view.record), catalog);
   await storeEntries(
@@ -86,7 +87,7 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
 export function planOf(deps: MigrationDependencies, catalog: Catalog): DestinationPlan {
   const { source, destination, watch } = deps;
   const { record } = watch.view;
-  return planDestination(catalog, { source, destination, indexScope: indexScopeOf(record), remap: remapOf(record) });
+  return planDestination(catalog, { source, destination, ...plannedIndexes(record), remap: remapOf(record) });
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   type MigrationDependencies,
   readDestinationCatalog,
 } from '../migration/migration-dependencies.js';
+import { skipping } from './skip-indexes.js';
 
 /** A former leader that still runs stops at the first conflict. */
 const clearingsMax = 5;
@@ -46,7 +47,16 @@ export async function makeCollections(
     try {
       return await runtime.retrying(
         'make collections',
-        () => createCollections({ destination, plan, signal, confirm, onProgress, onWarning }),
+        () =>
+          createCollections({
+            destination,
+            plan,
+            signal,
+            confirm,
+            onProgress,
+            onWarning,
+            skip: skipping(deps, leaderEpoch),
+          }),
         signal,
       );
     } catch (error) {

@@ -1,11 +1,10 @@
 import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
 import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
-import { readCatalogReport, readCollectionByUuid } from '../../catalog/read/read-catalog.js';
+import { readCollectionByUuid } from '../../catalog/read/read-catalog.js';
 import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
-import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
 import { planOf } from './initialise.js';
-import { filterOf, type MigrationDependencies, withRequestedSharding } from '../migration/migration-dependencies.js';
+import { type MigrationDependencies, withRequestedSharding } from '../migration/migration-dependencies.js';
 
 /** One collection of the source as it is now, with its requested shard key and task bounds; null when it is gone. */
 export async function readSourceCollection(
@@ -23,18 +22,16 @@ export async function readSourceCollection(
 }
 
 /**
- * The source's catalog as it is now. A collection keeps its requested shard key, even after a rename.
- * @throws ConvoyError for collections of kinds that cannot be migrated
+ * A catalog of the source with the shard keys of the destination. A collection keeps its requested one, even after a
+ * rename.
  */
-export async function readFollowedCatalog(
+export function withFollowedSharding(
   deps: MigrationDependencies,
+  catalog: Catalog,
   followed: ReadonlyMap<string, CatalogEntry>,
-  signal: AbortSignal,
-): Promise<Catalog> {
-  const report = await readCatalogReport(deps.source, filterOf(deps.watch.view.record), signal);
-  refuseUnsupported(report);
-  if (deps.watch.view.record.options.sharding === undefined) return report.catalog;
-  return report.catalog.flatMap((entry) => {
+): Catalog {
+  if (deps.watch.view.record.options.sharding === undefined) return catalog;
+  return catalog.flatMap((entry) => {
     const known = followed.get(entry.uuid);
     return known === undefined ? withRequestedSharding(deps, [entry]) : [{ ...entry, sharding: known.sharding }];
   });

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openTransactions } from '../../cluster/open-transactions.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
-import { warnOfCommit } from './commit-warning.js';
+import { recordWarning } from './recorded-warning.js';
 
 /** Interval between checks for open transactions. */
 const transactionsPoll_ms = 200;
@@ -40,14 +40,14 @@ export async function untilTransactionsEnd(
         { event: 'commitHeldByTransactions', transactions: open.size },
         'the commit waits until transactions of the source have ended',
       );
-      await warnOfCommit(deps, leaderEpoch, transactionsWarning, `The commit waits: ${description} ${advice}`, signal);
+      await recordWarning(deps, leaderEpoch, transactionsWarning, `The commit waits: ${description} ${advice}`, signal);
     }
     await runtime.clock.sleep(transactionsPoll_ms, signal);
     const stillOpen = await look();
     open = new Set([...open].filter((transaction) => stillOpen.has(transaction)));
   }
   // An earlier leader may have recorded the warning.
-  if (isRequested(deps)) await warnOfCommit(deps, leaderEpoch, transactionsWarning, null, signal);
+  if (isRequested(deps)) await recordWarning(deps, leaderEpoch, transactionsWarning, null, signal);
 }
 
 const advice =

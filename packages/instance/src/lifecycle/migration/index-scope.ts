@@ -1,7 +1,15 @@
+import type { IndexPlanDependencies } from '../../catalog/plan/index-plan.js';
 import { finalIndexScope, type IndexScope, isBuiltAfterCopy } from '../../catalog/plan/index-scope.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 
 type IndexFields = Pick<MigrationRecord, 'options' | 'indexBuilds'>;
+
+/** What decides about the indexes that the destination should have now. */
+export function plannedIndexes(
+  record: IndexFields & Pick<MigrationRecord, 'skippedIndexes'>,
+): Pick<IndexPlanDependencies, 'indexScope' | 'skipped'> {
+  return { indexScope: indexScopeOf(record), skipped: record.skippedIndexes };
+}
 
 /** The indexes that the destination should have now. */
 export function indexScopeOf({ options, indexBuilds }: IndexFields): IndexScope {

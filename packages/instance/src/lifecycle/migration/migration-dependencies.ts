@@ -6,10 +6,10 @@ import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { compileNamespaceFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
 import { compileNamespaceRemap, type NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { CompareOptions } from '../../catalog/plan/compare-catalogs.js';
-import { readCatalog, readCatalogReport } from '../../catalog/read/read-catalog.js';
+import { withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
+import { readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
 import { restoredEntry } from '../../catalog/stored-catalog.js';
-import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { DdlJournal } from '../../store/ddl-journal.js';
@@ -17,7 +17,7 @@ import type { Metadata } from '../../store/metadata.js';
 import type { MigrationRecords, MigrationRecord } from '../../store/migration-record.js';
 import type { TaskRecords } from '../../store/task-record.js';
 import { readStoredEntries } from '../../store/task-storage.js';
-import { indexScopeOf } from './index-scope.js';
+import { plannedIndexes } from './index-scope.js';
 import type { MigrationWatch } from './migration-watch.js';
 import type { Runtime } from './runtime.js';
 
@@ -46,13 +46,21 @@ export function remapOf(record: Pick<MigrationRecord, 'options'>): NamespaceRema
   return compileNamespaceRemap(record.options.namespaceRemap);
 }
 
-/** The destination's catalog as it is now: everything under a name that an included namespace has there. */
-export function readDestinationCatalog(
+/**
+ * The destination's catalog as it is now: everything under a name that an included namespace has there. An index that
+ * only some of its shards have is none.
+ */
+export async function readDestinationCatalog(
   { runtime, destination, watch }: Pick<MigrationDependencies, 'runtime' | 'destination' | 'watch'>,
   signal: AbortSignal,
 ): Promise<Catalog> {
   const filter = remapOf(watch.view.record).filterOnDestination(filterOf(watch.view.record));
-  return runtime.retrying('read the destination catalog', () => readCatalog(destination, filter, signal), signal);
+  const report = await runtime.retrying(
+    'read the destination catalog',
+    () => readCatalogReport(destination, filter, signal),
+    signal,
+  );
+  return withChosenIndexes(report, { indexConflicts: 'skip' }).report.catalog;
 }
 
 /** How the destination's definitions of a migration are compared with the source's. */
@@ -61,18 +69,7 @@ export function comparisonOf(
   form: CompareOptions['form'],
 ): CompareOptions {
   const { record } = watch.view;
-  const indexScope = indexScopeOf(record);
-  return { form, indexScope, remap: remapOf(record), destination };
-}
-
-/**
- * The source's catalog as it is now, with the requested shard keys.
- * @throws ConvoyError for collections of kinds that cannot be migrated
- */
-export async function readSourceCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
-  const report = await readCatalogReport(deps.source, filterOf(deps.watch.view.record), signal);
-  refuseUnsupported(report);
-  return withRequestedSharding(deps, report.catalog);
+  return { form, ...plannedIndexes(record), remap: remapOf(record), destination };
 }
 
 /** Adds the requested shard keys to a catalog; requests for other collections are ignored. */

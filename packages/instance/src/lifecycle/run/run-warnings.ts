@@ -1,5 +1,6 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import { isReverseRequested } from '../leader/swap-clusters.js';
+import { skippedWarnings } from './skipped-warnings.js';
 import type { MigrationView } from '../migration/migration-watch.js';
 import type { Runtime } from '../migration/runtime.js';
 
@@ -12,7 +13,7 @@ export function runWarnings(
   isReversing: boolean,
   retries: Runtime['retries'],
 ): Warning[] {
-  const warnings: Warning[] = [...record.warnings];
+  const warnings: Warning[] = [...record.warnings, ...skippedWarnings(record.skippedIndexes ?? [])];
   const unstarted = record.taskIds.filter((id) => tasks.get(id)?.started !== true);
   if (unstarted.length > 0) {
     warnings.push({

@@ -1,6 +1,6 @@
 import { elementType } from '../../bson/element-type.js';
 import { elementsOf } from '../../bson/scan.js';
-import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
+import { compareCatalogs, type CatalogDifference, type CompareOptions } from '../../catalog/plan/compare-catalogs.js';
 import { type Catalog, type CatalogEntry, namespaceFrom, namespaceOf, type Sharding } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
@@ -20,6 +20,8 @@ export interface DdlDependencies {
   /** False: the destination intentionally has other shard keys. */
   shardKeys: boolean;
   remap: NamespaceRemap;
+  /** Indexes that the migration could not build. */
+  skipped?: CompareOptions['skipped'];
 }
 
 /**
@@ -41,6 +43,7 @@ export function compareDefinitions(
   const options = {
     form: 'final',
     indexScope: 'all',
+    skipped: deps.skipped,
     destination: deps.destination,
     remap: deps.remap,
   } as const;

@@ -1,11 +1,14 @@
-import { namespaceFrom, namespaceOf } from '../../catalog/namespace.js';
+import { type Catalog, namespaceFrom, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
+import { type ChosenIndex, withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
+import type { SkippedIndex } from '../../catalog/plan/skipped-index.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { compareDefinitions, type NamespaceDifference } from '../compare/compare-definitions.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
 import { type ComparisonDependencies, knownTimes, lookupSides } from './comparison-dependencies.js';
+import { readRecordedChoices } from './recorded-choices.js';
 import type { ComparisonPlan } from './comparison-plan.js';
 
 /** An object that both sides have, and whose documents were not compared. */
@@ -14,10 +17,19 @@ export interface NotCompared {
   reason: string;
 }
 
+/** An index that a migration skipped, or took in another form, as its user chose. */
+export interface SkippedByChoice {
+  namespace: string;
+  index: string;
+  description: string;
+}
+
 /** The result of comparing the definitions at the end. */
 export interface DdlOutcome {
   differences: NamespaceDifference[];
   notCompared: NotCompared[];
+  /** Indexes that differ by the choices of the migration, which are no differences. */
+  skippedIndexes: SkippedByChoice[];
   /** Collections and views on the source. */
   namespaces: number;
 }
@@ -59,8 +71,11 @@ export async function finalDefinitions(
   let before: ReadonlySet<string> | null = null;
   for (let reading = 1; ; reading += 1) {
     const reports = await readReports(deps, names);
+    const { choices, skipped } = await readRecordedChoices(deps);
+    const { report, chosen } = withChosenIndexes(reports.source, choices);
+    const rule = { ...deps, shardKeys: options.shardKeys, remap, skipped };
     const differences = [
-      ...compareDefinitions(reports.source, reports.destination, { ...deps, shardKeys: options.shardKeys, remap }),
+      ...compareDefinitions(report, reports.destination, rule),
       ...(await orderDifferences(deps, reports.source, plan)),
     ];
     const isOld = before !== null && differences.every((difference) => before?.has(nameOf(difference)));
@@ -68,12 +83,28 @@ export async function finalDefinitions(
       return {
         differences,
         notCompared: notCompared(reports, plan, remap),
+        skippedIndexes: [...chosen.map(byChoice), ...presentOf(skipped, report.catalog).map(afterFailure)],
         namespaces: reports.source.catalog.length + reports.source.timeSeries.length,
       };
     }
     before = new Set(differences.map(nameOf));
     await clock.sleep(options.rule.settle_ms, signal);
   }
+}
+
+function byChoice({ namespace, index, description }: ChosenIndex): SkippedByChoice {
+  return { namespace, index, description };
+}
+
+/** Of collections that the source still has. */
+function presentOf(skipped: readonly SkippedIndex[], catalog: Catalog): SkippedIndex[] {
+  const there = new Set(catalog.map(({ uuid }) => uuid));
+  return skipped.filter(({ uuid }) => there.has(uuid));
+}
+
+function afterFailure({ namespace, index, outcome, failure }: SkippedIndex): SkippedByChoice {
+  const what = outcome === 'absent' ? 'the destination cannot build it' : 'not unique on the destination';
+  return { namespace, index, description: `${what}: ${failure}` };
 }
 
 /** Capped collections whose documents are in another order. */

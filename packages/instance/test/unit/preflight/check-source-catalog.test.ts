@@ -8,7 +8,7 @@ test('refuses indexes that differ between shards, by name', () => {
   const report = {
     catalog: [],
     timeSeries: [],
-    inconsistentIndexes: [{ namespace: 'shop.orders', index: 'a_1', shards: ['shard1'] }],
+    inconsistentIndexes: [{ namespace: 'shop.orders', index: 'a_1', shards: ['shard1'], forms: [] }],
   };
   expect(() => checkSourceCatalog(report)).toThrow(
     expect.objectContaining({

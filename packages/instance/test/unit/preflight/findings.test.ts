@@ -136,6 +136,19 @@ const findings: Finding[] = [
     says: /k_1 of app\.c.*shard1.*Make them equal/,
   },
   {
+    what: 'an index that is skipped, as the user chose',
+    check: 'collections',
+    result: 'warning',
+    name: 'indexesChosen',
+    request: { indexConflicts: 'skip' },
+    prepare: (fixture) => {
+      const only = { v: 2, key: { only: 1 }, name: 'only_1' };
+      fixture.sourceServer.addSharded('app.c', { k: 1 }, false, chunks, { indexes: [byKey, only] });
+      fixture.shardIndexes.set('shard1', [{ v: 2, key: { _id: 1 }, name: '_id_' }, byKey]);
+    },
+    says: /only_1 of app\.c \(differs on shard1, skipped\)/,
+  },
+  {
     what: 'an index type that no longer exists',
     check: 'collections',
     result: 'failed',

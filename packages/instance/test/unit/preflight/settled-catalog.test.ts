@@ -1,5 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
+import type { InconsistentIndex } from '../../../src/catalog/read/read-indexes.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { readSettledCatalog } from '../../../src/preflight/settled-catalog.js';
 import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
@@ -19,7 +20,14 @@ const b = { v: 2, key: { b: 1 }, name: 'b_1' };
  * Reads a catalog of one collection whose second shard shows these indexes, one list per read, the last one from then
  * on.
  */
-async function read(first: Document[], ...looks: Document[][]): Promise<{ inconsistent: string[]; sleeps: number }> {
+const read = (first: Document[], ...looks: Document[][]) => readKnowing([], first, ...looks);
+
+/** The same, when some disagreements have lasted before. */
+async function readKnowing(
+  known: InconsistentIndex[],
+  first: Document[],
+  ...looks: Document[][]
+): Promise<{ inconsistent: string[]; sleeps: number }> {
   const server = new FakeCatalogServer(['shard0', 'shard1']);
   server.addSharded('app.c', { k: 1 }, false, chunks);
   const shard0 = new FakeNodeClient('shard0', { listIndexes: () => ({ cursor: { firstBatch: first } }) });
@@ -40,7 +48,7 @@ async function read(first: Document[], ...looks: Document[][]): Promise<{ incons
       ['shard1', shard1],
     ]),
   });
-  const { inconsistentIndexes } = await readSettledCatalog(source, everything, clock, signal);
+  const { inconsistentIndexes } = await readSettledCatalog(source, everything, clock, signal, known);
   return { inconsistent: inconsistentIndexes.map(({ index }) => index), sleeps };
 }
 
@@ -56,6 +64,12 @@ describe('indexes that differ between shards', () => {
 
   it('count if every read has found them', async () => {
     expect(await read([id, a], [id])).toEqual({ inconsistent: ['a_1'], sleeps: 3 });
+  });
+
+  it('are read once if they have lasted before', async () => {
+    const known = [{ namespace: 'app.c', index: 'a_1', shards: ['shard1'], forms: [] }];
+    expect(await readKnowing(known, [id, a], [id])).toEqual({ inconsistent: ['a_1'], sleeps: 0 });
+    expect((await readKnowing(known, [id, a, b], [id])).sleeps).toBe(3);
   });
 
   it('do not count if others have replaced them', async () => {

@@ -2,6 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.js';
 import { createCollection } from '../../../../src/catalog/make/create-collection.js';
 import { createCollections } from '../../../../src/catalog/make/create-collections.js';
+import { namespaceOf } from '../../../../src/catalog/namespace.js';
+import { planDestination } from '../../../../src/catalog/plan/destination-plan.js';
+import { definitionOf, type SkippedIndex } from '../../../../src/catalog/plan/skipped-index.js';
+import { UniqueIndexViolated } from '../../../../src/catalog/unique-violation.js';
 import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
 import { restoreAttributes } from '../../../../src/catalog/make/restore-attributes.js';
 import { everything, high, low, makePlan, pair, untilDone } from '../catalog-pair.js';
@@ -174,6 +178,42 @@ describe('a replaced leader', () => {
 });
 
 describe('restoreAttributes', () => {
+  it.each([4, 5, 6] as const)(
+    'leaves indexes plain that documents violate, if they are skipped, on %i',
+    async (version) => {
+      const clusters = pair(version);
+      const { catalog, plan } = await makePlan(clusters);
+      const { destination, server } = clusters;
+      await createCollections({ destination, plan, signal, confirm });
+      server.violating.add('app.plain');
+      const restoring = { destination, signal, confirm };
+      const violated: unknown = await restoreAttributes({ ...restoring, plan }).catch((error: unknown) => error);
+      expect(violated).toBeInstanceOf(UniqueIndexViolated);
+      const skipped = (violated as UniqueIndexViolated).violations.map(({ namespace, index }): SkippedIndex => {
+        const collection = plan.collections.find(({ entry }) => namespaceOf(entry) === namespace);
+        const final = collection?.indexes.find((one) => one.final.name === index)?.final ?? {};
+        const uuid = collection?.entry.uuid ?? '';
+        const failure = 'DuplicateKey (11000)';
+        return { uuid, namespace, index, definition: definitionOf(final), outcome: 'notUnique', unique: true, failure };
+      });
+      expect(skipped.map(({ index }) => index)).toEqual(['u_1', 'both_unique']);
+      const comparison = { indexScope: 'all', skipped, remap: noRemap, destination } as const;
+      for (let repetition = 0; repetition < 2; repetition += 1) {
+        await restoreAttributes({
+          ...restoring,
+          plan: planDestination(catalog, { ...comparison, source: clusters.source }),
+        });
+        const made = await readCatalog(destination, everything, signal);
+        expect(compareCatalogs(catalog, made, { ...comparison, form: 'final' })).toEqual([]);
+        const there = made
+          .find(({ name }) => name === 'plain')
+          ?.indexes.map(({ name, unique }) => [name, unique] as unknown);
+        expect(there).toContainEqual(['u_1', undefined]);
+        expect(there).toContainEqual(['both_plain', undefined]);
+      }
+    },
+  );
+
   it.each([4, 5, 6] as const)('converts every index to its final form on version %i', async (version) => {
     const clusters = pair(version);
     const { catalog, plan } = await makePlan(clusters);

@@ -1,10 +1,10 @@
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 
 /**
- * Records in the migration why a commit waits.
- * @param description null when it no longer waits
+ * Sets the warning of a name in the migration's record.
+ * @param description null when there is nothing to warn of any more
  */
-export async function warnOfCommit(
+export async function recordWarning(
   { records, watch }: Pick<MigrationDependencies, 'records' | 'watch'>,
   leaderEpoch: number,
   name: string,

@@ -1,0 +1,118 @@
+import type { Document } from 'mongodb';
+import { expect, it } from 'vitest';
+import { buildIndexes } from '../../../../src/catalog/make/build-indexes.js';
+import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.js';
+import { type CollectionPlan, planCollection } from '../../../../src/catalog/plan/destination-plan.js';
+import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
+import { noRemap } from '../../../../src/catalog/namespace-remap.js';
+import type { SkippedIndex } from '../../../../src/catalog/plan/skipped-index.js';
+import { FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
+import { never } from '../../model/parts.js';
+import { indexAsRead, keyPattern } from '../as-read.js';
+
+const id = { v: 2, key: { _id: 1 }, name: '_id_' };
+const a = { v: 2, key: { a: 1 }, name: 'a_1' };
+const u = { v: 2, key: { u: 1 }, name: 'u_1', unique: true };
+const k = { v: 2, key: { k: 1, x: 1 }, name: 'k_1_x_1' };
+const destination = fakeCluster({ router: new FakeNodeClient('router', {}), version: [7, 0, 0] });
+
+function entryOf(indexes: Document[]): CatalogEntry {
+  return {
+    database: 'app',
+    name: 'c',
+    type: 'collection',
+    uuid: '0c',
+    options: {},
+    indexes: [id, ...indexes].map(indexAsRead),
+    sharding: { key: keyPattern({ k: 1 }), unique: false, chunks: [], everMoved: false },
+    primaryShard: 's0',
+    sizeBytes: 0,
+    documentCount: 0,
+  };
+}
+
+function planOf(skipped: readonly SkippedIndex[] = [], indexes: Document[] = [a, u, k]): CollectionPlan {
+  const deps = { source: { shardIds: ['s0'] }, destination, indexScope: 'all', skipped, remap: noRemap } as const;
+  return planCollection(entryOf(indexes), deps).plan;
+}
+
+/** Builds on a router that refuses some indexes, by name, although one shard has built them. */
+async function built(refused: Record<string, number>, skips: boolean) {
+  const present = new Map<string, Document>([[id.name, id]]);
+  const client = new FakeNodeClient('router', {
+    listIndexes: () => ({ cursor: { firstBatch: [...present.values()] } }),
+    createIndexes: (_database, command) => {
+      const indexes = command.indexes as Document[];
+      for (const index of indexes) present.set(String(index.name), index);
+      const code = indexes.map(({ name }) => refused[String(name)]).find((one) => one !== undefined);
+      if (code !== undefined) throw serverError(code, 'Refused');
+      return {};
+    },
+    dropIndexes: (_database, command) => {
+      if (!present.delete(command.index as string)) throw serverError(27, 'IndexNotFound');
+      return {};
+    },
+  });
+  const skipped: SkippedIndex[] = [];
+  const skip = (one: SkippedIndex): Promise<void> => Promise.resolve(void skipped.push(one));
+  const plan = planOf();
+  const building = {
+    client,
+    signal: never,
+    confirm: () => Promise.resolve(),
+    ...(skips && { skip }),
+  };
+  const wanted = plan.indexes.flatMap(({ temporary }) => (temporary === null ? [] : [temporary]));
+  const error: unknown = await buildIndexes(building, plan, wanted).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  return { error, skipped, present: [...present.keys()].sort() };
+}
+
+it('what cannot be built is skipped and stands on no shard, if the user has chosen so; others are built', async () => {
+  const { error, skipped, present } = await built({ a_1: 16_755, u_1: 67 }, true);
+  expect(error).toBeNull();
+  expect(present).toEqual(['_id_', 'k_1_x_1']);
+  expect(skipped).toMatchObject([
+    { uuid: '0c', namespace: 'app.c', index: 'a_1', outcome: 'absent', unique: false, failure: 'Refused (16755)' },
+    { uuid: '0c', namespace: 'app.c', index: 'u_1', outcome: 'absent', unique: true, failure: 'Refused (67)' },
+  ]);
+  // They are not wanted any more, in either form.
+  const there = entryOf([k]);
+  const deps = { indexScope: 'all', remap: noRemap, destination, skipped } as const;
+  for (const form of ['temporary', 'final'] as const)
+    expect(compareCatalogs([entryOf([a, u, k])], [there], { ...deps, form })).toEqual([]);
+});
+
+it('what cannot be built is refused by name without the choice, and where a shard key needs it', async () => {
+  const refusal = (name: RegExp) => ({
+    error: 'indexNotSupported',
+    errorDescription: expect.stringMatching(name) as string,
+  });
+  expect((await built({ a_1: 16_755 }, false)).error).toMatchObject(
+    refusal(/cannot build a_1 \(Refused \(16755\)\) of/),
+  );
+  const { error, skipped } = await built({ k_1_x_1: 67 }, true);
+  expect(error).toMatchObject(refusal(/cannot build k_1_x_1 .* of app\.c/));
+  expect(skipped).toEqual([]);
+});
+
+it.each([276, 262, 13, 361])('a failure that may pass, or is not about the index, skips nothing (%i)', async (code) => {
+  const { error, skipped } = await built({ a_1: code }, true);
+  expect(error).toMatchObject({ code });
+  expect(skipped).toEqual([]);
+});
+
+it('another definition under a skipped name is tried anew, and a record skips no needed index', async () => {
+  const { skipped } = await built({ a_1: 67 }, true);
+  const names = (plan: CollectionPlan): unknown[] => plan.indexes.map(({ final }) => final.name as unknown);
+  expect(names(planOf(skipped))).toEqual(['u_1', 'k_1_x_1']);
+  expect(names(planOf(skipped, [{ ...a, sparse: true }, k]))).toEqual(['a_1', 'k_1_x_1']);
+  const [one] = skipped;
+  if (one === undefined) throw new Error('a_1 was skipped');
+  const { sharding, ...entry } = entryOf([a]);
+  const needs = { ...entry, sharding: sharding && { ...sharding, key: keyPattern({ a: 1 }) } };
+  const deps = { source: { shardIds: ['s0'] }, destination, indexScope: 'all', skipped, remap: noRemap } as const;
+  expect(names(planCollection(needs, deps).plan)).toEqual(['a_1']);
+});
