@@ -34,6 +34,7 @@ function runningStep({ canCommit, warnings }: StepProgress): string {
   if (isWarned(warnings, 'redisUnavailable')) return 'Bring Redis back: the warning says why it is unreachable.';
   if (isWarned(warnings, 'waitingForInstances')) return 'Start the instances in the warning.';
   if (isWarned(warnings, 'instancesSilent')) return 'Check the instances in the warning.';
+  if (isWarned(warnings, 'retrying')) return 'Wait until nothing is repeated: the warning says what fails, and why.';
   return canCommit ? 'Stop the writers of the source, then run convoy commit.' : 'Wait until canCommit is true.';
 }
 

@@ -23,7 +23,7 @@ import { RedisConnections } from '../redis/connections.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { fleetKeys } from '../redis/keys.js';
 import { logRedisExposure, redisExposure } from '../redis/redis-exposure.js';
-import { redisFailureReason } from '../redis/redis-failure.js';
+import { notSent, redisFailureReason } from '../redis/redis-failure.js';
 import type { RedisSettings } from '../redis/redis-settings.js';
 import { FleetSignature, type RefusalReason } from '../redis/signature.js';
 import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
@@ -234,7 +234,9 @@ export class FleetDirector {
   ): Promise<Map<string, CommandResult>> {
     if (ids.length === 0) return new Map();
     const open = withoutFollowed(command, ids, snapshot, this.#last);
-    const sent = await this.#sender.send(command, open, this.#commandLimit_ms);
+    const sent = await this.#sender.send(command, open, this.#commandLimit_ms).catch((error: unknown) => {
+      throw notSent(error, command.name, this.whyDisconnected);
+    });
     this.#last.note(command.name, sent);
     return new Map(ids.map((id) => [id, sent.get(id) ?? { success: true as const }]));
   }

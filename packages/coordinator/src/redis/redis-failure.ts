@@ -83,6 +83,16 @@ export async function callRedis<Reply>(call: Promise<Reply>, limit_ms: number): 
   }
 }
 
+/**
+ * The error of a command that Redis did not take, with the cause that a call's time limit hides. Others pass unchanged.
+ * @param why the last failure to connect; null while unknown
+ */
+export function notSent(error: unknown, command: string, why: string | null): unknown {
+  if (!(error instanceof ConvoyError) || error.error !== 'redisUnavailable' || why === null) return error;
+  const description = `Redis cannot be reached, so ${command} was not sent: ${why} Repeat it once Redis is back.`;
+  return new ConvoyError('redisUnavailable', description, { cause: error });
+}
+
 function redisUnavailable(cause: unknown): ConvoyError {
   return new ConvoyError(
     'redisUnavailable',

@@ -19,6 +19,11 @@ test('suggests to start missing instances, then to commit', () => {
   );
 });
 
+test('does not suggest a commit while operations fail', () => {
+  const warnings = [{ name: 'retrying', description: '' }];
+  expect(of({ state: 'RUNNING', canCommit: true, warnings })).toMatch(/^Wait until nothing is repeated:/);
+});
+
 test('asks for Redis first while it is away', () => {
   const warnings = [{ name: 'redisUnavailable', description: '' }];
   expect(of({ state: 'IDLE', warnings })).toBe('Bring Redis back. Then run convoy check, then convoy start.');

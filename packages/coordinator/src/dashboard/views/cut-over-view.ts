@@ -240,6 +240,8 @@ function adviceOf({ failure, progress }: FleetMessage, noReverse: string | null)
   if (failure !== null) return failureStep;
   if (progress.state === 'RUNNING' && waitsForStart(progress))
     return 'Start the instances that the warning names: nothing is copied before all have started.';
+  if (progress.state === 'RUNNING' && isWarned(progress, 'retrying'))
+    return 'Wait until nothing is repeated: the warning says what fails, and why.';
   if (progress.state === 'RUNNING' && progress.canCommit)
     return 'Everything is ready. Stop the writers of the source, then commit.';
   if (isCleanedUp(progress)) return 'Stop the instances, or restart them before another migration.';
@@ -272,6 +274,10 @@ function isCleanedUp({ state, metadataRemoved }: FleetMessage['progress']): bool
   return state === 'COMMITTED' && metadataRemoved === true;
 }
 
-function isMixed({ warnings }: FleetMessage['progress']): boolean {
-  return warnings?.some(({ name }) => name === 'mixedStates') ?? false;
+function isMixed(progress: FleetMessage['progress']): boolean {
+  return isWarned(progress, 'mixedStates');
+}
+
+function isWarned({ warnings }: FleetMessage['progress'], warning: string): boolean {
+  return warnings?.some(({ name }) => name === warning) ?? false;
 }

@@ -13,7 +13,6 @@ const advices: Readonly<Record<string, string>> = {
   instancesSilent: 'Check their process, host and connection to Redis. Others continue; no data is lost.',
   redisUnavailable: 'Check Redis. Instances keep copying without it; commands need it.',
   mixedStates: 'Normal right after a command. If it persists, repeat the command.',
-  retrying: 'Check that cluster. Convoy retries for 30 minutes by default.',
   moreWarnings: 'Read them from an instance: convoy progress --url.',
 };
 

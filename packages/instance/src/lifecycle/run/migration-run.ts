@@ -241,7 +241,7 @@ export class MigrationRun {
   }
 
   warnings(): Warning[] {
-    return runWarnings(this.view, this.#isReported, this.deps.runtime.retries);
+    return runWarnings(this.view, this.#isReported, this.deps.runtime);
   }
 
   async #follow(stop: AbortSignal): Promise<void> {

@@ -1,4 +1,6 @@
 import type { Warning } from '@convoy/api/contract/progress';
+import { nameSome } from '../../catalog/name-some.js';
+import type { RetryNotice } from '../../cluster/retry.js';
 import { isReverseRequested } from '../leader/swap-clusters.js';
 import { skippedWarnings } from './skipped-warnings.js';
 import type { MigrationView } from '../migration/migration-watch.js';
@@ -11,7 +13,7 @@ import type { Runtime } from '../migration/runtime.js';
 export function runWarnings(
   { record, tasks }: MigrationView,
   isReversing: boolean,
-  retries: Runtime['retries'],
+  { retries, config }: Pick<Runtime, 'retries' | 'config'>,
 ): Warning[] {
   const warnings: Warning[] = [...record.warnings, ...skippedWarnings(record.skippedIndexes ?? [])];
   const unstarted = record.taskIds.filter((id) => tasks.get(id)?.started !== true);
@@ -30,11 +32,17 @@ export function runWarnings(
       description: `Waiting for a reverse of these instances: ${unreversed.join(', ')}.`,
     });
   }
-  for (const { what, attempt, failure } of retries.values()) {
-    warnings.push({
-      name: 'retrying',
-      description: `${what} has failed ${attempt} times (${failure}) and is retried.`,
-    });
-  }
-  return warnings;
+  return [...warnings, ...retryWarnings([...retries.values()], config.retry_minutes)];
+}
+
+/** One warning for each failure, with the operations that meet it: without counts, so that it stays the same. */
+function retryWarnings(retries: readonly RetryNotice[], limit_minutes: number): Warning[] {
+  const failures = new Map<string, string[]>();
+  for (const { what, failure } of retries) failures.set(failure, [...(failures.get(failure) ?? []), what]);
+  return [...failures].map(([failure, operations]) => ({
+    name: 'retrying',
+    description:
+      `Convoy repeats what fails: ${nameSome(operations.sort())} (${failure}). Check that both clusters answer. ` +
+      `The migration fails if this lasts for ${limit_minutes} minutes.`,
+  }));
 }
