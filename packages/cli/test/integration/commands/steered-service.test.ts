@@ -67,18 +67,29 @@ test('start shows its options, from a file and flags, and waits until a commit i
     'cluster0',
     '--destination',
     'cluster1',
+    '--index-conflicts',
+    'majority',
+    '--index-failures',
+    'skip',
     '--wait',
     '--url',
     url,
   );
   expect(started).toMatchObject({ code: 0, stderr: '' });
+  expect(started.stdout).toMatch(/^ {2}indexConflicts +majority$/m);
   expect(started.stdout).toMatch(/^ {2}source +cluster0$/m);
   expect(started.stdout).toMatch(/^ {2}buildIndexes +never$/m);
   expect(started.stdout).toMatch(/^ {2}reversible +no \(default\)$/m);
   expect(started.stdout).toMatch(/^Next: Stop the writers of the source, then run convoy commit\.$/m);
   expect(service.calls[0]).toMatchObject({
     command: 'start',
-    request: { source: 'cluster0', buildIndexes: 'never', verification: { enabled: false } },
+    request: {
+      source: 'cluster0',
+      buildIndexes: 'never',
+      indexConflicts: 'majority',
+      indexFailures: 'skip',
+      verification: { enabled: false },
+    },
   });
 });
 

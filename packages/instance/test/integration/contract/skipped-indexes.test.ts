@@ -97,7 +97,7 @@ async function compared(): Promise<EndedComparison> {
 }
 
 describe('indexes that differ or cannot be built', () => {
-  it('are refused by name: by default, without a majority, and where a shard key needs them', async () => {
+  it('are refused by name: by default, without a majority, and where documents expire', async () => {
     await fillOrders();
     await onFirstShard({ createIndexes: 'orders', indexes: [partial] });
     await using instance = await fixture.startInstance();
