@@ -76,7 +76,13 @@ async function exchangeText(exchange: JsonExchange, signal: AbortSignal): Promis
 function unreachableText(url: string, cause: unknown): string | undefined {
   const known = connectionCause(cause);
   if (known === null) return undefined;
-  return `${new URL(url).host} cannot be reached: ${known.text}. Check that the process runs and listens there.`;
+  const { host, protocol } = new URL(url);
+  if (known.kind === 'closed') {
+    // A process that is killed in the middle of a request and one that speaks TLS end the connection alike.
+    const hint = protocol === 'http:' ? ' If the service uses TLS, set its address with https://.' : '';
+    return `${host} closed the connection before it replied. Read progress to see the state.${hint}`;
+  }
+  return `${host} cannot be reached: ${known.text}. Check that the process runs and listens there.`;
 }
 
 /**
@@ -100,7 +106,7 @@ export async function exchangeJson(exchange: JsonExchange): Promise<unknown> {
         { cause },
       );
     }
-    const problem = tlsProblem(cause, /^https:/i.test(exchange.url));
+    const problem = tlsProblem(cause);
     if (problem !== undefined) throw new ConvoyError('tlsFailed', problem, { cause });
     throw new ConvoyError('instanceUnreachable', unreachableText(exchange.url, cause), { cause });
   }

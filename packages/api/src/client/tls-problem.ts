@@ -16,14 +16,9 @@ const otherProblems: Readonly<Record<string, string>> = {
   EPROTO: 'The service does not answer by TLS as this client does. If it has no TLS, set its address with http://.',
 };
 
-/**
- * A failed connection in a sentence when TLS may be its reason; undefined otherwise.
- * @param isEncrypted whether the client used TLS
- */
-export function tlsProblem(thrown: unknown, isEncrypted: boolean): string | undefined {
+/** A failed connection in a sentence when TLS is its reason; undefined otherwise. */
+export function tlsProblem(thrown: unknown): string | undefined {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
-  if (code === 'ECONNRESET' && !isEncrypted)
-    return 'The service closed the connection. If it uses TLS, set its address with https://.';
   if (untrusted.includes(code))
     return `The certificate of the service is not trusted (${code}). Name its CA with --ca-file or CONVOY_CA_FILE.`;
   return otherProblems[code];

@@ -141,6 +141,22 @@ describe('failures', () => {
     });
   });
 
+  it('throws an error to try again for a process that dies before or within its reply', async () => {
+    for (const begins of [false, true]) {
+      const { url } = await bareServer((request, response) => {
+        if (begins) response.write('{');
+        setImmediate(() => request.socket.destroy());
+      });
+      await expect(new ContractClient(url).progress()).rejects.toMatchObject({
+        error: 'instanceUnreachable',
+        retry: 'automatic',
+        errorDescription:
+          `${new URL(url).host} closed the connection before it replied. Read progress to see the state. ` +
+          'If the service uses TLS, set its address with https://.',
+      });
+    }
+  });
+
   it('throws requestTimedOut without a reply in time', async () => {
     const { url } = await bareServer(() => undefined);
     await expect(new ContractClient(url, { timeout_ms: 50 }).progress()).rejects.toMatchObject({
