@@ -3,7 +3,7 @@ import type { MigrationState, Progress } from './progress.js';
 
 /** What a next step depends on, of an instance's progress or a fleet's. */
 export type StepProgress = Pick<Progress, 'state' | 'canCommit' | 'canWrite'> &
-  Partial<Pick<FleetProgress, 'warnings' | 'metadataRemoved'>>;
+  Partial<Pick<FleetProgress, 'warnings' | 'metadataRemoved' | 'currentStep'>>;
 
 const stepByState: Readonly<Record<MigrationState, (progress: StepProgress) => string>> = {
   INITIALIZING: () => 'Wait until the state is IDLE.',
@@ -30,8 +30,9 @@ export function nextStep(progress: StepProgress): string {
 export const nextStepAfterFailure =
   'Remove the cause, stop all instances, run convoy cleanup, drop the unfinished copy, and start again.';
 
-function runningStep({ canCommit, warnings }: StepProgress): string {
+function runningStep({ canCommit, warnings, currentStep }: StepProgress): string {
   if (isWarned(warnings, 'redisUnavailable')) return 'Bring Redis back: the warning says why it is unreachable.';
+  if (currentStep?.name === 'awaitInstances') return 'Check the instances in the present step, and repeat the command.';
   if (isWarned(warnings, 'waitingForInstances')) return 'Start the instances in the warning.';
   if (isWarned(warnings, 'instancesSilent')) return 'Check the instances in the warning.';
   if (isWarned(warnings, 'retrying')) return 'Wait until nothing is repeated: the warning says what fails, and why.';

@@ -1,3 +1,4 @@
+import { nextStepAfterFailure } from '@convoy/api/contract/next-step';
 import type { ConvoyError, ErrorName } from '@convoy/api/errors/convoy-error';
 
 /** The next command after a failure, which the service's description cannot know. */
@@ -20,8 +21,20 @@ const advice: Partial<Readonly<Record<ErrorName, string>>> = {
   migrationFailed: 'Stop all instances, then: convoy cleanup',
 };
 
+/** Failures that end a migration, and no other. */
+const endings: readonly ErrorName[] = [
+  'verificationFailed',
+  'oplogHistoryLost',
+  'catalogDiffers',
+  'uniqueIndexViolated',
+  'retriesExhausted',
+  'transactionsNotEnded',
+  'sourceWritesAfterCommit',
+  'commitRoundsExceeded',
+];
+
 /** A failure as text: what happened, and what to do next unless the description says it. */
 export function errorLines(error: ConvoyError): string[] {
-  const next = advice[error.error];
+  const next = advice[error.error] ?? (endings.includes(error.error) ? nextStepAfterFailure : undefined);
   return next === undefined ? [error.message] : [error.message, `Next: ${next}`];
 }

@@ -19,6 +19,11 @@ test('suggests to start missing instances, then to commit', () => {
   );
 });
 
+test('asks to repeat a commit that some instances have not taken', () => {
+  const step = { name: 'awaitInstances', number: 1, count: 9, description: '', since: null } as const;
+  expect(of({ state: 'RUNNING', canCommit: false, currentStep: step })).toContain('repeat the command');
+});
+
 test('does not suggest a commit while operations fail', () => {
   const warnings = [{ name: 'retrying', description: '' }];
   expect(of({ state: 'RUNNING', canCommit: true, warnings })).toMatch(/^Wait until nothing is repeated:/);

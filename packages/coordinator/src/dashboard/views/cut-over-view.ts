@@ -238,6 +238,8 @@ function generalRefusal({ isConnected, instances }: FleetMessage, isLive: boolea
 
 function adviceOf({ failure, progress }: FleetMessage, noReverse: string | null): string {
   if (failure !== null) return failureStep;
+  if (progress.state === 'RUNNING' && progress.currentStep?.name === 'awaitInstances')
+    return 'Check the instances in the present step, and repeat the command.';
   if (progress.state === 'RUNNING' && waitsForStart(progress))
     return 'Start the instances that the warning names: nothing is copied before all have started.';
   if (progress.state === 'RUNNING' && isWarned(progress, 'retrying'))

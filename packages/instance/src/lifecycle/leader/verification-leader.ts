@@ -91,7 +91,8 @@ async function verificationFailed(
   const count = found.length < namedFromMax ? new Set(found.map(nameOfMismatch)).size : mismatches;
   return new ConvoyError(
     'verificationFailed',
-    `${count} differences between source and destination, in: ${nameSome(namespaces)}. ` +
+    `${count === 1 ? '1 difference' : `${count} differences`} between source and destination, in: ` +
+      `${nameSome(namespaces)}. ` +
       'GET /api/v1/verification/mismatches names them. The destination stays closed.',
   );
 }
