@@ -14,7 +14,7 @@ export function redisFindings({ redis, fleetSecret }: Pick<InstanceConfig, 'redi
   const exposed = redisExposure(settings)[0]?.description;
   const isSigned = fleetSecret !== undefined;
   return [
-    finding('redis', exposed, 'Redis has a password and TLS, or is on the local host.'),
+    finding('redis', exposed, 'Redis has a password and TLS, or is on the local host. Whether it runs is not checked.'),
     finding(
       'fleetSecret',
       isSigned || !isBeyondLocalHost(settings) ? undefined : unsigned,
