@@ -32,7 +32,7 @@ export function progressLine(progress: ShownProgress): string {
   parts.push(...ratesAndLag(progress));
   if (progress.metadataRemoved === true) parts.push('cleaned up');
   for (const { instance, command } of progress.waitingFor ?? []) parts.push(`WAITING for ${instance} to ${command}`);
-  for (const warning of progress.warnings ?? []) parts.push(`warning ${warning.name}`);
+  for (const name of new Set((progress.warnings ?? []).map((warning) => warning.name))) parts.push(`warning ${name}`);
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
