@@ -65,7 +65,7 @@ async function step(title, action) {
 }
 
 function checkFiles(tarballs) {
-  const wrong = tarballs.flatMap(wrongFilesOf);
+  const wrong = tarballs.flatMap((tarball) => wrongFilesOf(tarball));
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
 }
 
