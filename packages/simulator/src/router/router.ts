@@ -170,6 +170,7 @@ const lockedDefinitions: ReadonlySet<string> = new Set([
   'drop',
   'dropDatabase',
   'movePrimary',
+  'refineCollectionShardKey',
   'renameCollection',
   'shardCollection',
 ]);
@@ -179,6 +180,13 @@ function definedDatabase(request: CommandRequest): string {
   const named = request.body.get(request.name);
   if (request.db !== 'admin' || typeof named !== 'string') return request.db;
   return databaseOf(named);
+}
+
+/** `$out` ends with a rename. */
+function renamesOutput({ name, body }: CommandRequest): boolean {
+  const pipeline = body.get('pipeline');
+  const last = name === 'aggregate' && Array.isArray(pipeline) ? pipeline.at(-1) : undefined;
+  return last instanceof Map && last.has('$out');
 }
 
 const endsTransaction: ReadonlySet<string> = new Set(['commitTransaction', 'abortTransaction']);
@@ -275,7 +283,7 @@ export class Router implements ServedNode {
   }
 
   #inTurn(request: CommandRequest, change: () => Promise<Doc>): Promise<Doc> {
-    if (!lockedDefinitions.has(request.name)) return change();
+    if (!lockedDefinitions.has(request.name) && !renamesOutput(request)) return change();
     return this.context.deployment.definitionLocks.run(definedDatabase(request), change);
   }
 

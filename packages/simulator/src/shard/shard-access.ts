@@ -23,6 +23,8 @@ export interface CollectionFacts {
   readonly indexes: readonly Doc[];
   readonly documentCount: number;
   readonly documentBytes: number;
+  /** Whether a field of an index has been an array. */
+  isMultikey(index: string): boolean;
 }
 
 /** The scope of a stream. */

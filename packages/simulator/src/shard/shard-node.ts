@@ -67,7 +67,11 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
     if (entered !== undefined) await entered;
     const participation = state.sessions.begin(request);
     try {
-      if (participation.transaction !== null) refuseInTransaction(request);
+      if (participation.transaction !== null) {
+        refuseInTransaction(request);
+        const named = request.body.get(request.name);
+        if (typeof named === 'string') state.exclusive.begin(participation.transaction, `${request.db}.${named}`);
+      }
       const ready = readiness(state, request, participation);
       if (ready !== undefined) await waitWithin(ready, request.body, request.signal);
       request.routed?.refuseStale();
@@ -75,7 +79,7 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
         handler({ state: transactional(state, participation), request, participation }),
       );
       const { session, transaction } = participation;
-      if (transaction === null || request.routed === undefined) return reply;
+      if (transaction === null || (request.routed ?? state.ownership()) === undefined) return reply;
       return reply.set('readOnly', session?.running === transaction && transaction.operations.length === 0);
     } catch (error) {
       const { session, transaction } = participation;
@@ -363,5 +367,6 @@ function factsOf(collection: Collection): CollectionFacts {
     indexes: collection.indexes.map(({ definition }) => listedSpec(definition.spec)),
     documentCount: collection.documentCount,
     documentBytes: collection.documentBytes,
+    isMultikey: (name) => collection.indexes.some((index) => index.definition.name === name && index.multikey),
   };
 }

@@ -8,6 +8,7 @@ import { RunningBuilds } from './index-spec/running-builds.js';
 import { Interruption } from './interruption.js';
 import { Coordinators } from './session/coordinators.js';
 import type { RunningTransaction } from './session/running-transaction.js';
+import { ExclusiveUse } from './session/exclusive-use.js';
 import { Sessions } from './session/sessions.js';
 import { Cursors } from './cursor/cursors.js';
 import { TtlMonitor } from './ttl-monitor.js';
@@ -61,6 +62,7 @@ export class ShardState {
   readonly preImages: PreImages;
   readonly interruption = new Interruption();
   readonly lock: GlobalLock;
+  readonly exclusive: ExclusiveUse;
   readonly builds = new RunningBuilds();
   readonly coordinators = new Coordinators();
   readonly ttl: TtlMonitor;
@@ -81,6 +83,7 @@ export class ShardState {
     this.preImages = new PreImages(this.oplog, this.deployment, this.now);
     this.sessions = new Sessions(this.oplog, this.now);
     this.lock = new GlobalLock(this.sessions, this.interruption);
+    this.exclusive = new ExclusiveUse(this.sessions);
     this.cursors = new Cursors(this.now);
     this.writer = new DocumentWriter(this.oplog, this.writeBlock);
     this.ttl = new TtlMonitor(this);

@@ -22,6 +22,8 @@ export interface CorpusLine {
   readonly note?: string;
   /** The server chooses the order of the batch: it is compared as a set. */
   readonly unordered?: true;
+  /** It waits on the server: its answer comes after that of this later step of another connection. */
+  readonly answeredAfter?: number;
 }
 
 /** A line that was played and answered: everything but a note. */
@@ -62,6 +64,8 @@ export const corpusFiles = [
   '30-found-commits',
   '33-nulls',
   '36-id-conjunctions',
+  '37-waits',
+  '38-found-placements',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

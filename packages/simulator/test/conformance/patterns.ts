@@ -102,6 +102,12 @@ export const patterns: readonly Pattern[] = [
     reason: 'An error quotes the fields that the plan had read when a stage failed.',
   },
   {
+    name: 'LOCK',
+    paths: ['errmsg'],
+    covers: { text: /(?<=Unable to acquire IX lock on '\{)\d+: Collection, \d+|(?<=within 5ms\. ).*$/g },
+    reason: 'A lock that is not granted is named by a hash, and its operation by numbers.',
+  },
+  {
     name: 'TIME',
     paths: ['errmsg'],
     covers: { text: /(?<=Timestamp\()\d{10}, \d+(?=\))/g },

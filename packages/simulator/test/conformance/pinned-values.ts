@@ -36,4 +36,6 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '30-found-commits': 90,
   '33-nulls': 122,
   '36-id-conjunctions': 17,
+  '37-waits': 300,
+  '38-found-placements': 31,
 };

@@ -41,6 +41,8 @@ export const programme: readonly Act[] = [
       '30-found-commits',
       '33-nulls',
       '36-id-conjunctions',
+      '37-waits',
+      '38-found-placements',
     ] as const
   ).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
   { files: ['21-found-privileges'], open: () => openFoundStage(true) },

@@ -47,9 +47,13 @@ export class Replay {
   async playLines(lines: readonly CorpusLine[]): Promise<PlayedStep[]> {
     this.#replies = new Map();
     const played: PlayedStep[] = [];
+    const waiting: { readonly after: number; readonly answer: Promise<PlayedStep> }[] = [];
     for (const line of lines) {
-      if (isStep(line)) played.push(await this.#playStep(line));
-      else await this.stage.actAtNote(line.file, line.step);
+      if (!isStep(line)) await this.stage.actAtNote(line.file, line.step);
+      else if (line.answeredAfter !== undefined)
+        waiting.push({ after: line.answeredAfter, answer: this.#playStep(line) });
+      else played.push(await this.#playStep(line));
+      while (waiting[0]?.after === line.step) played.push(await (waiting.shift() as (typeof waiting)[number]).answer);
     }
     return played;
   }

@@ -72,17 +72,15 @@ function without(doc: Doc, name: string): Doc {
 
 const namespaceExists = 48;
 
-/** `drop` on every shard that has the collection. Dropping a missing one succeeds. */
+/** `drop` on every shard that has the collection, sharded or not. Dropping a missing one succeeds. */
 export async function dropCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
-  const sharded = context.catalog.collection(namespace) !== undefined;
   const primary = context.primaryOf(namespace);
   if (primary === undefined) return doc(['info', 'database does not exist']);
   const holders = context.catalog.shards.filter(
     (shard) => shard === primary || shard.access.collection(namespace) !== undefined,
   );
-  const shards = sharded ? primaryLast(context, namespace, holders) : [primary];
-  for (const shard of shards) {
+  for (const shard of primaryLast(context, namespace, holders)) {
     try {
       await context.sender.run(shard, request, bodyFor(shard, primary, request.body));
     } catch (error) {

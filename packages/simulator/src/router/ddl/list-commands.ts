@@ -26,8 +26,9 @@ export async function listCollectionsCommand(context: RouterContext, request: Co
 export async function listIndexesCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const collection = context.catalog.collection(namespace);
+  // No shard tells a router here that what it counts as unsharded has been sharded (seen on 5.0.7).
   const shard =
-    collection === undefined
+    collection === undefined || context.routing.collection(namespace) === undefined
       ? context.primaryOf(namespace)
       : context.catalog.shard(collection.chunks.chunks[0]?.shard ?? '');
   if (shard === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);

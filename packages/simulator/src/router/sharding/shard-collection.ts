@@ -7,7 +7,7 @@ import type { DatabaseEntry } from '../../config/database-entry.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { type ZoneRange, zoneMax, zoneMin } from '../../config/zone.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, docOrEmpty, isTrue, numberOf, requiredText } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty, isTrue, numberOf, requiredText, textOrEmpty } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { documentText } from '../../bson/text.js';
@@ -157,8 +157,11 @@ export function refuseIndexes(facts: CollectionFacts, key: ShardKeyPattern, isSh
       throw invalidOptions(`${shown}. Uniqueness can't be maintained unless shard key is a prefix`);
     }
   }
+  const serving = facts.indexes.filter((index) => servesKey(index, key));
+  if (serving.length > 0 && serving.every((index) => facts.isMultikey(textOrEmpty(index.get('name')))))
+    throw invalidOptions("couldn't find valid index for shard key");
   const isEmpty = facts.documentCount === 0 && !isSharded;
-  if (!isEmpty && !facts.indexes.some((index) => servesKey(index, key))) {
+  if (!isEmpty && serving.length === 0) {
     throw invalidOptions(
       'Please create an index that starts with the proposed shard key before ' +
         `${isSharded ? 'refining the shard key of' : 'sharding'} the collection`,

@@ -9,6 +9,7 @@ import {
 } from './session-commands.js';
 import { appendOplogNote, hashElement, resizeOplog } from './administration.js';
 import { aggregate } from './aggregate.js';
+import { alone, existing, named, renamed, usedInDatabase, withNewIndexes } from './alone.js';
 import { collMod } from './coll-mod.js';
 import type { CommandHandler } from './command-context.js';
 import { refuseSnapshot } from './command-context.js';
@@ -27,7 +28,6 @@ import { convertToCapped, renameCollection } from './rename-collection.js';
 import { currentOperations, killOperation } from './operations.js';
 import { collStats, dataSize, dbStats, validate } from './statistics.js';
 import { splitVector } from './split-vector.js';
-import { attempt } from './write-statements.js';
 import { update } from './update.js';
 
 /** Commands that read, but not at a time. */
@@ -36,11 +36,6 @@ function presentOnly(handler: CommandHandler): CommandHandler {
     refuseSnapshot(context);
     return handler(context);
   };
-}
-
-/** A command that may create a collection waits for a transaction that creates one of the same name. */
-function afterCreator(handler: CommandHandler): CommandHandler {
-  return async (context) => await attempt(context, () => handler(context));
 }
 
 /** Every command that a shard answers itself, by its names. */
@@ -55,14 +50,14 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['aggregate', aggregate],
   ['count', presentOnly(count)],
   ['distinct', distinct],
-  ['create', afterCreator(create)],
-  ['drop', drop],
-  ['dropDatabase', dropDatabase],
-  ['renameCollection', renameCollection],
-  ['convertToCapped', convertToCapped],
-  ['collMod', collMod],
-  ['createIndexes', afterCreator(createIndexes)],
-  ['dropIndexes', dropIndexes],
+  ['create', create],
+  ['drop', alone(drop, existing)],
+  ['dropDatabase', alone(dropDatabase, usedInDatabase)],
+  ['renameCollection', alone(renameCollection, renamed)],
+  ['convertToCapped', alone(convertToCapped, named)],
+  ['collMod', alone(collMod, named)],
+  ['createIndexes', alone(createIndexes, withNewIndexes)],
+  ['dropIndexes', alone(dropIndexes, existing)],
   ['listIndexes', listIndexes],
   ['listCollections', listCollections],
   ['listDatabases', listDatabases],

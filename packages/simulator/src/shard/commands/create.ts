@@ -1,7 +1,7 @@
 import { Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { encodeDocument } from '../../bson/encode.js';
-import { CommandError } from '../../node/command.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { compileMatcher } from '../../query/matcher.js';
@@ -74,7 +74,7 @@ export function create(context: CommandContext): Doc {
     createTimeSeries(state, namespace, body);
     return new Map();
   }
-  const options = newOptions(state, namespace, body);
+  const options = newOptions(state, namespace, request);
   addClustering(options, clustered, body);
   if (sameAsExisting(state, namespace, options)) return new Map();
   state.catalog.openDatabase(request.db);
@@ -103,17 +103,14 @@ function fieldsOf(version: ServerVersion): readonly string[] {
   return version.atLeast(5, 0) ? fieldsOf50 : fieldsOf44;
 }
 
-/** An existing collection is reported before an invalid collation. @throws CommandError 48 */
-function newOptions(state: ShardState, namespace: string, body: Doc): Doc {
+/** An existing collection is reported before an invalid collation, which opens its database. @throws CommandError 48 */
+function newOptions(state: ShardState, namespace: string, { db, body }: CommandRequest): Doc {
   try {
     return collectionOptions(body);
   } catch (error) {
-    if (
-      !(error instanceof CommandError) ||
-      error.codeName !== 'BadValue' ||
-      state.catalog.collection(namespace) === undefined
-    )
-      throw error;
+    if (!(error instanceof CommandError) || error.codeName !== 'BadValue') throw error;
+    state.catalog.openDatabase(db);
+    if (state.catalog.collection(namespace) === undefined) throw error;
     throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
   }
 }

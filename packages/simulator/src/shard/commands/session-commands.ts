@@ -1,6 +1,7 @@
 import { Binary, Int32, Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { failure } from '../failure.js';
 import { SessionIdentity } from '../session/session-identity.js';
 import { makeUuid } from '../storage/catalog.js';
 import type { CommandContext } from './command-context.js';
@@ -42,11 +43,26 @@ export async function commitTransaction(context: CommandContext): Promise<Doc> {
   if (session === null) throw notInTransaction(context);
   if (session.outcome === 'running') await throughCommitPoint(context);
   if (session.outcome === 'aborted') throw aborted(session.txnNumber);
+  refuseTakenNames(context);
   const commitTime = context.request.body.get('commitTimestamp');
   state.sessions.commit(session, commitTime instanceof Timestamp ? commitTime : undefined);
   const reply: Doc = new Map();
   addWriteConcernError(reply, context);
   return reply;
+}
+
+/**
+ * A collection that the transaction has created may exist by now: whoever commits first keeps the name (seen on 5.0.7).
+ * @throws CommandError 112, or 48 for a view
+ */
+function refuseTakenNames({ state, participation: { session, transaction } }: CommandContext): void {
+  if (session === null || transaction === null) return;
+  const names = [...transaction.created.keys()];
+  const catalog = state.catalog.outside();
+  const view = names.find((namespace) => catalog.view(namespace) !== undefined);
+  if (view === undefined && names.every((namespace) => catalog.collection(namespace) === undefined)) return;
+  state.sessions.abort(session);
+  throw view === undefined ? failure.writeConflict() : failure.namespaceExists(`View already exists. NS: ${view}`);
 }
 
 async function throughCommitPoint({ state, request }: CommandContext): Promise<void> {

@@ -22,6 +22,8 @@ export class RunningTransaction {
   readonly operations: TransactionOperation[] = [];
   /** The collections that it created, by namespace. Others see them after the commit. */
   readonly created: CreatedCollections = new Map();
+  /** The namespaces that its statements named. */
+  readonly used = new Set<string>();
   readonly startedMs: number;
   #prepared: PreparedEntries | undefined;
   #preparedMs = 0;

@@ -10,7 +10,6 @@ import type { History } from './history.js';
 import { NameHistory } from './name-history.js';
 import type { TimeKey } from './time-key.js';
 import type { Transaction } from './transaction.js';
-import { HeldByTransaction } from './write-unit.js';
 
 /** A view, or the view in front of a time-series collection's buckets. */
 export interface View {
@@ -29,8 +28,6 @@ export type CreatedCollections = Map<string, Collection>;
 export class Catalog {
   readonly #collections: Map<string, Collection>;
   readonly #byUuid: Map<string, Collection>;
-  /** The running transactions that create collections, by namespace. */
-  readonly #creators: Map<string, Transaction>;
   readonly #names: NameHistory;
   readonly #views: Map<string, View>;
   readonly #shardKeys: Map<string, readonly string[]>;
@@ -43,12 +40,11 @@ export class Catalog {
    */
   constructor(
     private readonly history: History,
-    base?: Catalog,
+    private readonly base?: Catalog,
     private readonly transaction?: { readonly storage: Transaction; readonly created: CreatedCollections },
   ) {
     this.#collections = base === undefined ? new Map<string, Collection>() : base.#collections;
     this.#byUuid = base === undefined ? new Map<string, Collection>() : base.#byUuid;
-    this.#creators = base === undefined ? new Map<string, Transaction>() : base.#creators;
     this.#names = base === undefined ? new NameHistory(history) : base.#names;
     this.#views = base === undefined ? new Map<string, View>() : base.#views;
     this.#shardKeys = base === undefined ? new Map<string, readonly string[]>() : base.#shardKeys;
@@ -58,6 +54,11 @@ export class Catalog {
   /** The catalog as a transaction sees it: with the collections that it has created. */
   within(transaction: { readonly storage: Transaction; readonly created: CreatedCollections }): Catalog {
     return new Catalog(this.history, this, transaction);
+  }
+
+  /** The catalog as others see it: without what this transaction has created. */
+  outside(): Catalog {
+    return this.base ?? this;
   }
 
   collection(namespace: string): Collection | undefined {
@@ -86,6 +87,7 @@ export class Catalog {
   }
 
   view(namespace: string): View | undefined {
+    if (this.transaction?.created.has(namespace) === true) return undefined;
     return this.#views.get(namespace);
   }
 
@@ -116,13 +118,8 @@ export class Catalog {
     return [...names].sort();
   }
 
-  /**
-   * @param options as `listCollections` shows them
-   * @throws HeldByTransaction while a transaction creates a collection of this name, which holds the name's lock
-   */
+  /** @param options as `listCollections` shows them */
   addCollection(namespace: string, options: Doc, createdAt: TimeKey, uuid: Binary = makeUuid()): Collection {
-    const creator = this.#creators.get(namespace);
-    if (creator !== undefined) throw new HeldByTransaction(creator);
     const collection = this.scratchCollection(namespace, options, createdAt, uuid);
     collection.setShardKey(this.#shardKeys.get(namespace));
     if (this.transaction === undefined) this.#publish(collection, createdAt);
@@ -159,15 +156,12 @@ export class Catalog {
     { storage, created }: { readonly storage: Transaction; readonly created: CreatedCollections },
   ): void {
     created.set(collection.namespace, collection);
-    this.#creators.set(collection.namespace, storage);
     storage.add({
       commit: (time) => {
-        this.#creators.delete(collection.namespace);
         collection.minimumVisibleTime = time;
         this.#publish(collection, time);
       },
       rollBack: () => {
-        this.#creators.delete(collection.namespace);
         created.delete(collection.namespace);
       },
     });

@@ -1,7 +1,7 @@
 import type { Collation } from '../../bson/collation.js';
 import type { Doc } from '../../bson/value.js';
 import type { History } from './history.js';
-import { keyText, keyValuesOf, type IndexField } from './index-keys.js';
+import { isArrayed, keyText, keyValuesOf, type IndexField } from './index-keys.js';
 import { OrderedMap, type KeyRange } from './ordered-map.js';
 import type { DocumentRecord, ReadView } from './record.js';
 import { LATEST, PENDING, type TimeKey } from './time-key.js';
@@ -73,14 +73,15 @@ export class CollectionIndex {
     this.#takesAll = !isIdIndex && fields.length === 1 && (fields[0]?.hashed !== true || fields[0].path === '_id');
   }
 
-  /** True once a document had more than one key. */
+  /** Notes a document with its keys. */
+  note(bytes: Uint8Array, keys: readonly string[]): void {
+    this.#multikey ||= keys.length > 1 || (keys.length === 1 && isArrayed(bytes, this.definition.fields));
+  }
+
+  /** True once an indexed field was an array. */
   get multikey(): boolean {
     this.addWaiting();
     return this.#multikey;
-  }
-
-  set multikey(multikey: boolean) {
-    this.#multikey = multikey;
   }
 
   /** True when a new document may be indexed later, because its keys cannot cause a refusal. */
@@ -102,7 +103,7 @@ export class CollectionIndex {
     this.#waiting = [];
     for (const record of waiting) {
       const keys = record.bytes === null ? [] : this.keysOf(record.bytes);
-      if (keys.length > 1) this.#multikey = true;
+      if (record.bytes !== null) this.note(record.bytes, keys);
       for (const key of keys) this.#entries.set(this.#storedKey(key, record), record);
     }
   }

@@ -145,7 +145,7 @@ export class Collection {
       const newKeys = index.keysOf(bytes);
       const added = newKeys.filter((key) => !oldKeys.includes(key));
       for (const key of added) this.#refuseDuplicate(index, key, bytes, unit, record);
-      if (newKeys.length > 1) index.multikey = true;
+      index.note(bytes, newKeys);
       return { index, added, removed: oldKeys.filter((key) => !newKeys.includes(key)) };
     });
     this.#supersede(record, bytes, unit, bytes.length - (before?.length ?? 0), 0);
@@ -204,7 +204,7 @@ export class Collection {
 
   #newKeys(index: CollectionIndex, bytes: Uint8Array, unit: WriteUnit, except: DocumentRecord | null): string[] {
     const keys = index.keysOf(bytes);
-    if (keys.length > 1) index.multikey = true;
+    index.note(bytes, keys);
     for (const key of keys) this.#refuseDuplicate(index, key, bytes, unit, except);
     return keys;
   }

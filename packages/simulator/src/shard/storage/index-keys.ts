@@ -77,6 +77,15 @@ function refuseHashedArrays(doc: Doc, fields: readonly IndexField[]): void {
   }
 }
 
+/** True when a field of an index is an array, or lies within one: also an empty one, and one of one element. */
+export function isArrayed(bytes: Uint8Array, fields: readonly IndexField[]): boolean {
+  return fields.some(({ path }) => {
+    const value = scanPath(bytes, path);
+    if (value !== undefined || !path.includes('.')) return Array.isArray(value);
+    return meetsArray(decodeDocument(bytes), path.split('.'));
+  });
+}
+
 /** True when an array lies on the way of a path or at its end, even one of one element. */
 function meetsArray(doc: Doc, path: readonly string[]): boolean {
   let at: Value | undefined = doc;

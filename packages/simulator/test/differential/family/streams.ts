@@ -24,15 +24,21 @@ export const streams: Family = {
     };
     const written = random.list(3, 8, () => write(random, layout));
     const mark = insert(db, layout, [{ _id: last, k: 0 }]);
+    // The router gives an event once the other shard has come as far.
+    const noted = (['shard0', 'shard1'] as const).map((each) => note(each));
     const read: Command = {
       on,
       db,
       command: { getMore: { cursorOfStep: 2 }, collection: layout, maxTimeMS: 500 },
       until: last,
     };
-    return [insert(db, layout, documents(random, layout, 3, 7)), opened, ...written, mark, read];
+    return [insert(db, layout, documents(random, layout, 3, 7)), opened, ...written, mark, ...noted, read];
   },
 };
+
+function note(on: Command['on']): Command {
+  return { on, db: 'admin', command: { appendOplogNote: 1, data: {} } };
+}
 
 function streamOptions(random: Random): Record<string, Json> {
   return random.chance(0.3) ? { fullDocument: 'updateLookup' } : {};
