@@ -1,4 +1,4 @@
-import { BSONSymbol, Code, Int32, Timestamp } from 'bson';
+import { BSONSymbol, Code, Double, Int32, Timestamp } from 'bson';
 import { compareStrings } from '../../bson/compare.js';
 import { computedText } from '../../bson/computed-text.js';
 import { isNumber, toNumber } from '../../bson/exact-number.js';
@@ -107,6 +107,7 @@ const refusals: Readonly<Record<number, (type: string, value: Value | undefined,
 function textOf(value: Value | undefined): string {
   if (isNullish(value)) return '';
   if (typeof value === 'string') return value;
+  if (value instanceof Double && !Number.isFinite(value.value)) return computedText(value);
   if (isNumber(value)) return value.toString();
   if (value instanceof DateTime) return isoText(value);
   if (value instanceof BSONSymbol) return value.value;

@@ -26,7 +26,7 @@ export async function listCollectionsCommand(context: RouterContext, request: Co
 export async function listIndexesCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const collection = context.catalog.collection(namespace);
-  // No shard tells a router here that what it counts as unsharded has been sharded (seen on 5.0.7).
+  // No shard reports that a collection has been sharded which this router counts as unsharded (seen on 5.0.7).
   const shard =
     collection === undefined || context.routing.collection(namespace) === undefined
       ? context.primaryOf(namespace)

@@ -26,6 +26,7 @@ import {
 } from './chunk-lookup.js';
 import { type Migration, moveChunk } from './chunk-migration.js';
 import { mergeableRuns } from './mergeable-chunks.js';
+import { servesKey } from './shard-collection.js';
 
 /** Code of a chunk that has no key at which it can be split. */
 const cannotSplit = 87;
@@ -85,12 +86,19 @@ function refuseForms(find: Doc, bounds: readonly Doc[], middle: Doc): void {
 
 /**
  * The shard key in the middle of a chunk's documents.
- * @throws CommandError 87 when there is none that would split it, 96 for a chunk without documents, 72 for a shard
- * without any
+ * @throws CommandError 27 without an index over the shard key, 87 when there is none that would split it, 96 for a
+ * chunk without documents, 72 for a shard without any
  */
 function medianKey(context: RouterContext, collection: ShardedCollection, chunk: Chunk): KeyValues {
   const { access } = context.catalog.shard(chunk.shard);
-  if (access.collection(collection.namespace)?.documentCount === 0)
+  const facts = access.collection(collection.namespace);
+  if (facts?.indexes.some((index) => servesKey(index, collection.key)) !== true)
+    throw new CommandError(
+      27,
+      'IndexNotFound',
+      `couldn't find index over splitting key ${documentText(collection.key.doc)}`,
+    );
+  if (facts.documentCount === 0)
     throw new CommandError(72, 'InvalidOptions', 'need to specify the desired max chunk size');
   const keys = access
     .documents(collection.namespace, inRange(collection, chunk.min, chunk.max))

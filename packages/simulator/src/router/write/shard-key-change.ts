@@ -61,6 +61,8 @@ function replacementDiffers(collection: ShardedCollection, statement: Uint8Array
     values.set(field, value);
   }
   const key = collection.key.keyFrom(values);
+  // The shard refuses an array: the document stays.
+  if (collection.key.fields.some((name) => Array.isArray(scanPath(replacement, name)))) return false;
   return key === undefined || compareKeys(key, collection.key.keyOf(replacement)) !== 0;
 }
 

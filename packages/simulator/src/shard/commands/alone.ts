@@ -7,15 +7,27 @@ type Needed = (context: CommandContext) => readonly string[];
 
 /** A DDL change that waits for the transactions that use its collections. */
 export function alone(handler: CommandHandler, needed: Needed): CommandHandler {
-  return async (context): Promise<Doc> => {
-    const { state, request, participation } = context;
-    const before = state.interruption.count;
-    await state.exclusive.await(needed(context), participation.transaction, async (ended) => {
-      await waitWithin(ended, request.body, request.signal);
-      state.interruption.refuseSince(before);
-    });
-    return state.writeBlock.actAs(request.connection, () => handler(context));
+  return (context) => {
+    const namespaces = needed(context);
+    const { transaction } = context.participation;
+    return context.state.exclusive.user(namespaces, transaction) === undefined
+      ? handler(context)
+      : afterOthers(context, namespaces, handler);
   };
+}
+
+async function afterOthers(
+  context: CommandContext,
+  namespaces: readonly string[],
+  handler: CommandHandler,
+): Promise<Doc> {
+  const { state, request, participation } = context;
+  const before = state.interruption.count;
+  await state.exclusive.freed(namespaces, participation.transaction, async (ended) => {
+    await waitWithin(ended, request.body, request.signal);
+    state.interruption.refuseSince(before);
+  });
+  return state.writeBlock.actAs(request.connection, () => handler(context));
 }
 
 /** The collection of a command, whether it exists or not. */

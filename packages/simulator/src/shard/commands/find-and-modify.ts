@@ -51,19 +51,15 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
   return reply;
 }
 
-const [writeConflict, duplicateKey] = [112, 11000];
+/** Failures of writes: an array in a shard key, a conflict, a duplicate key. */
+const ofExecution: ReadonlySet<number> = new Set([54, 112, 11_000]);
 
 /** Since 5.0 a failure to write a document carries the prefix of plan execution. */
 async function during<T>({ state }: CommandContext, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (
-      !(error instanceof CommandError) ||
-      (error.code !== writeConflict && error.code !== duplicateKey) ||
-      !state.version.atLeast(5, 0)
-    )
-      throw error;
+    if (!(error instanceof CommandError) || !ofExecution.has(error.code) || !state.version.atLeast(5, 0)) throw error;
     throw new CommandError(
       error.code,
       error.codeName,

@@ -11,21 +11,26 @@ export class ExclusiveUse {
 
   constructor(private readonly sessions: Sessions) {}
 
+  /** A transaction other than the command's own that uses one of the collections. */
+  user(namespaces: readonly string[], own: RunningTransaction | null): RunningTransaction | undefined {
+    return this.sessions.running.find(
+      (each) => each !== own && namespaces.some((namespace) => each.used.has(namespace)),
+    );
+  }
+
   /**
-   * Waits until no other transaction uses any of the collections; does nothing where none does.
+   * Waits until no other transaction uses any of the collections.
    * @param within waits for a promise, within the limits of the command
    */
-  async await(
+  async freed(
     namespaces: readonly string[],
     own: RunningTransaction | null,
     within: (ended: Promise<void>) => Promise<void>,
   ): Promise<void> {
-    const user = (): RunningTransaction | undefined =>
-      this.sessions.running.find((each) => each !== own && namespaces.some((namespace) => each.used.has(namespace)));
-    if (user() === undefined) return;
     for (const namespace of namespaces) this.#note(namespace, 1);
     try {
-      for (let first = user(); first !== undefined; first = user()) await within(first.storage.ended);
+      for (let user = this.user(namespaces, own); user !== undefined; user = this.user(namespaces, own))
+        await within(user.storage.ended);
     } finally {
       for (const namespace of namespaces) this.#note(namespace, -1);
     }

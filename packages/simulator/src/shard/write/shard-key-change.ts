@@ -1,4 +1,5 @@
 import { compareValues } from '../../bson/compare.js';
+import { scanPath } from '../../bson/scan.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { RawDocument } from '../../bson/value.js';
 import { CommandError, type RoutedAccess } from '../../node/command.js';
@@ -36,6 +37,7 @@ export function refuseShardKeyChange(change: KeyChange): void {
   if (routed === undefined || shardKey === undefined) return;
   if (sameFields(before, after, shardKey.map(firstName))) return;
   if (!keyChanged(before, after, shardKey)) return;
+  refuseArrays(after, shardKey);
   if (change.multi)
     throw failure.invalidOptions('Multi-update operations are not allowed when updating the shard key field.');
   if (!change.version.atLeast(7, 0)) refuseUnnamedKey(change.filter, shardKey);
@@ -60,6 +62,17 @@ export function refuseShardKeyChange(change: KeyChange): void {
   );
 }
 
+/** @throws CommandError 54 for a document with an array in its shard key */
+function refuseArrays(document: Uint8Array, shardKey: readonly string[]): void {
+  const path = shardKey.find((each) => Array.isArray(scanPath(document, each)));
+  if (path === undefined) return;
+  throw new CommandError(
+    54,
+    'NotSingleValueField',
+    `After applying the update to the document, the field '${path}' was found to be an array or array descendant.`,
+  );
+}
+
 /** Until 6.0 the filter must name the whole key. @throws CommandError 31025 */
 function refuseUnnamedKey(filter: Doc, shardKey: readonly string[]): void {
   const named = equalityFields(filter);
@@ -76,8 +89,10 @@ function refuseUnnamedKey(filter: Doc, shardKey: readonly string[]): void {
  * Within one the router then inserts the document there.
  */
 export function refuseForeignUpsert({ collection, filter, document, participation, routed }: ForeignUpsert): void {
-  if (routed === undefined || collection.target.shardKey === undefined || routed.takes(collection.namespace, document))
-    return;
+  const { shardKey } = collection.target;
+  if (routed === undefined || shardKey === undefined) return;
+  refuseArrays(document, shardKey);
+  if (routed.takes(collection.namespace, document)) return;
   if (!participation.retryable && participation.transaction === null) {
     throw new CommandError(
       20,
