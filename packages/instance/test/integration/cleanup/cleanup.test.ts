@@ -159,7 +159,7 @@ describe('a cleanup', () => {
     const { plan, done } = await clean();
     expect(done).toBe(true);
     expect(plan?.found).toMatch(
-      /^The migration from cluster0 to cluster1 has failed: verificationFailed: 1 differences .* in: shop\.orders\./,
+      /^The migration from cluster0 to cluster1 has failed: verificationFailed: 1 difference .* in: shop\.orders\./,
     );
     expect(plan?.remarks).toEqual([expect.stringMatching(/stay on cluster1.*drop them before the next start/)]);
     expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([open, open]);
