@@ -141,7 +141,7 @@ describe('enableUserWriteBlocking', () => {
     await instance.accepted('commit');
     await expect
       .poll(() => failureOf(instance), { timeout: 100_000 })
-      .toMatch(/^1 differences .*in: shop\.orders\. .*The source takes writes again\. The destination refuses/);
+      .toMatch(/^1 difference .*in: shop\.orders\. .*The source takes writes again\. The destination refuses/);
     await expectOpen(fixture.cluster0);
     await expectBlocked(fixture.cluster1);
     await instance.close();
