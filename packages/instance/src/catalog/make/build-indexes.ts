@@ -6,7 +6,7 @@ import { canonicalText } from '../canonical-text.js';
 import { buildSpecification, portableIndex, TTL_OFF_SECONDS } from '../index-spec.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { neededIndex } from '../plan/index-plan.js';
-import { definitionOf, type SkippedIndex } from '../plan/skipped-index.js';
+import { type SkippedIndex, skippedIndexOf } from '../plan/skipped-index.js';
 import { namespaceOf } from '../namespace.js';
 import { listIndexes } from '../read/read-indexes.js';
 import { serverCode } from '../server-code.js';
@@ -152,15 +152,8 @@ function refusalOf(plan: CollectionPlan, refused: readonly { index: Document; fa
 
 function skippedIndex(plan: CollectionPlan, temporary: Document, failure: unknown): SkippedIndex {
   const final = plan.indexes.find((index) => index.temporary === temporary)?.final ?? temporary;
-  return {
-    uuid: plan.entry.uuid,
-    namespace: namespaceOf(plan.sourceNamespace),
-    index: String(final.name),
-    definition: definitionOf(final),
-    outcome: 'absent',
-    unique: final.unique === true,
-    failure: failureName(failure),
-  };
+  const collection = { uuid: plan.entry.uuid, namespace: namespaceOf(plan.sourceNamespace) };
+  return skippedIndexOf(collection, final, 'absent', failure);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Document } from 'mongodb';
+import { failureName } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
 import { withoutFields } from '../without-fields.js';
 
@@ -31,6 +32,28 @@ export function definitionOf(index: Document): string {
   return createHash('sha256')
     .update(canonicalText(withoutFields(index, ...CHANGEABLE)))
     .digest('hex');
+}
+
+/**
+ * The entry of the record about an index that the destination could not build.
+ * @param collection its UUID and namespace on the source
+ * @param final the index in portable form
+ * @param failure what the server threw
+ */
+export function skippedIndexOf(
+  collection: Pick<SkippedIndex, 'uuid' | 'namespace'>,
+  final: Document,
+  outcome: SkippedIndex['outcome'],
+  failure: unknown,
+): SkippedIndex {
+  return {
+    ...collection,
+    index: String(final.name),
+    definition: definitionOf(final),
+    outcome,
+    unique: final.unique === true,
+    failure: failureName(failure),
+  };
 }
 
 /**

@@ -4,9 +4,8 @@ import { isIdIndex, portableIndex } from '../../catalog/index-spec.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
 import { neededIndex } from '../../catalog/plan/index-plan.js';
-import { definitionOf, type SkippedIndex, skipOf } from '../../catalog/plan/skipped-index.js';
+import { type SkippedIndex, skippedIndexOf, skipOf } from '../../catalog/plan/skipped-index.js';
 import type { UniqueIndexViolated } from '../../catalog/unique-violation.js';
-import { failureName } from '../../cluster/failure.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 
 /** Skipped indexes that the migration's one record holds: more show a destination that cannot be what is wanted. */
@@ -85,16 +84,8 @@ export async function leaveViolated(
       .map(({ final }) => ({ collection, final }));
   });
   for (const { collection, final } of left) {
-    const skipped = {
-      uuid: collection.entry.uuid,
-      namespace: namespaceOf(collection.sourceNamespace),
-      index: String(final.name),
-      definition: definitionOf(final),
-      outcome: 'notUnique',
-      unique: true,
-      failure: failureName(error.cause),
-    } as const;
-    await skip(skipped, signal);
+    const place = { uuid: collection.entry.uuid, namespace: namespaceOf(collection.sourceNamespace) };
+    await skip(skippedIndexOf(place, final, 'notUnique', error.cause), signal);
   }
   return left.length > 0;
 }
