@@ -2,6 +2,8 @@ import type { Hazard } from '../hazard.js';
 import { instance, instanceTest, integrationTest } from '../places.js';
 
 const ends = 'a shard that joins %s ends the migration by name';
+const duringCommit = 'lifecycle/moved-during-commit.test.ts';
+const userAlso = 'the commit fails when a user %s meanwhile, though the database moves too';
 
 /** Clusters that gain or lose shards, and chunks that move, while a migration runs. */
 export const topologyHazards: readonly Hazard[] = [
@@ -56,6 +58,61 @@ export const topologyHazards: readonly Hazard[] = [
             'a shard that leaves a source that is read through its routers ends the migration by name',
           ),
         ],
+      },
+    ],
+  },
+  {
+    number: 125,
+    hazard:
+      'A database moves while the commit runs: its creations and drops look like those of users, or what users drop ' +
+      'meanwhile is taken for the move',
+    handling:
+      'Creations and drops above the commit time count as a move only if every collection still has its name and ' +
+      'definition, the sharded ones their UUIDs too, and no collection has lost its documents.',
+    sabotages: [
+      {
+        takesOut: 'the look for a move',
+        file: instance('lifecycle/leader/last-look.ts'),
+        symbol: 'countLate',
+        find: 'if (totalOf(late) === 0 || late.writes > 0 || !keepsBalancer(view.record)) return totalOf(late);',
+        replace: 'if (totalOf(late) >= 0 || !keepsBalancer(view.record)) return totalOf(late);',
+        tests: [integrationTest(duringCommit, 'a database that moves to another shard does not end the migration')],
+      },
+      {
+        takesOut: 'the look for documents',
+        file: instance('lifecycle/migration/moved-catalog.ts'),
+        symbol: 'movedCatalog',
+        find: 'if (await isEmptied(deps, entry, signal)) return null;',
+        replace: "if ((await isEmptied(deps, entry, signal)) && entry.name === '') return null;",
+        tests: [
+          instanceTest(
+            'lifecycle/migration/moved-catalog.test.ts',
+            'takes a collection without documents for one that a user has emptied, if the destination has some',
+          ),
+          integrationTest(duringCommit, userAlso),
+        ],
+      },
+      {
+        takesOut: 'the comparison of definitions',
+        file: instance('lifecycle/migration/moved-catalog.ts'),
+        symbol: 'movedCatalog',
+        find: "if (changes.some(({ kind }) => kind !== 'primaryShard' && kind !== 'chunksMoved')) return null;",
+        replace: 'void changes;',
+        tests: [
+          instanceTest(
+            'lifecycle/migration/moved-catalog.test.ts',
+            'finds that a user %s, also when the database moves',
+          ),
+          integrationTest(duringCommit, userAlso),
+        ],
+      },
+      {
+        takesOut: 'the UUIDs of sharded collections',
+        file: instance('lifecycle/migration/moved-catalog.ts'),
+        symbol: 'movedCatalog',
+        find: ' || entry.sharding !== null) return entry;',
+        replace: ') return entry;',
+        tests: [integrationTest(duringCommit, userAlso)],
       },
     ],
   },

@@ -99,9 +99,9 @@ export class EventDispatcher {
 
   /** Changes of migrated data above the commit time, as far as they are read. */
   get writesAboveCeiling(): WritesAbove {
-    if (this.#commitTime === null) return { writes: 0, deletedIn: new Set() };
-    const { writes, deletedIn } = this.#ahead.writesAbove(this.#commitTime);
-    return { writes: this.#routedAbove + writes, deletedIn };
+    if (this.#commitTime === null) return { writes: 0, createsAndDrops: 0, deletedIn: new Set() };
+    const above = this.#ahead.writesAbove(this.#commitTime);
+    return { ...above, writes: this.#routedAbove + above.writes };
   }
 
   /**

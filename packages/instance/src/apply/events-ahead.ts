@@ -14,8 +14,10 @@ interface EventAhead {
 
 /** The waiting events above a time. */
 export interface WritesAbove {
-  /** Changes of migrated data and DDL changes of it, without deletes of documents. */
+  /** Changes of migrated data and DDL changes of it, without the two below. */
   readonly writes: number;
+  /** Creations and drops of collections: by users, or because a database moves to another shard. */
+  readonly createsAndDrops: number;
   /** UUIDs of the collections with deletes, by users or by TTL. */
   readonly deletedIn: ReadonlySet<string>;
 }
@@ -68,14 +70,16 @@ export class EventsAhead {
   /** The writes above a time. */
   writesAbove(time: bigint): WritesAbove {
     let writes = 0;
+    let createsAndDrops = 0;
     const deletedIn = new Set<string>();
     for (let index = this.#head; index < this.#events.length; index += 1) {
       const ahead = this.#events[index];
       if (ahead?.isWrite !== true || ahead.event.event.time <= time) continue;
-      if (ahead.event.kind === 'data' && ahead.event.event.operation === 'delete')
-        deletedIn.add(ahead.event.event.uuid);
+      const { kind, event } = ahead.event;
+      if (kind === 'data' && event.operation === 'delete') deletedIn.add(event.uuid);
+      else if (event.operation === 'create' || event.operation === 'drop') createsAndDrops += 1;
       else writes += 1;
     }
-    return { writes, deletedIn };
+    return { writes, createsAndDrops, deletedIn };
   }
 }

@@ -24,6 +24,7 @@ import {
   withRecordedShards,
 } from './migration/clusters.js';
 import { ConfiguredClusters } from './migration/configured-clusters.js';
+import { readCommittedCatalog } from './migration/migration-dependencies.js';
 import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-command.js';
 import { MissedCommands } from './commands/missed-commands.js';
 import { refuseAfterFailure, refuseRecorded, unreachable } from './commands/command-refusals.js';
@@ -166,13 +167,14 @@ export class SyncInstance implements ContractService {
       await requireAnswer(this.runtime, run.deps.source, signal);
       await this.#clusters.reach(requireClusterName(record.source.name), signal);
       this.#nextSource ??= await openNextSource(this.runtime, record, this.connect, signal);
-      const records = new MigrationRecords(this.#metadata(run.deps.home));
+      const metadata = this.#metadata(run.deps.home);
       await checkReverse({
         runtime: this.runtime,
-        records,
+        records: new MigrationRecords(metadata),
         former: run.deps.source,
         next: this.#nextSource,
         record,
+        committed: () => readCommittedCatalog({ watch: run, metadata }, signal),
         signal,
       });
       await this.#note('reverse', commandId, signal);

@@ -31,8 +31,10 @@ export interface TaskVerification {
 
 export interface DrainedRound {
   round: number;
-  /** Source writes after the commit time, without deletes. */
+  /** Source writes after the commit time, without the two below. */
   eventsAbove: number;
+  /** Creations and drops of collections after it: by users, or because a database moves to another shard. */
+  createsAndDrops?: number;
   /** UUIDs of the collections with deletes after it. */
   deletedIn?: string[];
   /** The record's `lastLook`, once the stream is read past it. */

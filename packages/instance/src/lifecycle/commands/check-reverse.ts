@@ -1,15 +1,18 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
-import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
+import type { Catalog } from '../../catalog/namespace.js';
+import type { ClusterClient, NodeClient, RawCursor } from '../../cluster/node-client.js';
 import { causeText } from '../../cluster/connection-failure.js';
 import { classify, codeOf } from '../../cluster/failure.js';
 import { historyLost } from '../../cluster/history-lost.js';
 import { within } from '../../cluster/within.js';
-import { parseDdlEvent } from '../../ddl/ddl-stream.js';
+import { type DdlEvent, parseDdlEvent } from '../../ddl/ddl-stream.js';
 import type { MigrationRecord, MigrationRecords, Reversal } from '../../store/migration-record.js';
 import { type Connect, openSource, requireClusterName } from '../migration/clusters.js';
+import { keepsBalancer } from '../../store/reversal.js';
 import { filterOf } from '../migration/migration-dependencies.js';
+import { movedCatalog } from '../migration/moved-catalog.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import type { Runtime } from '../migration/runtime.js';
 import { bringBlock } from '../migration/write-blocks.js';
@@ -136,6 +139,8 @@ export interface ReverseCheck {
   /** The present destination, opened as a source. */
   next: ClusterClient;
   record: MigrationRecord;
+  /** The source's catalog at the commit. */
+  committed: () => Promise<Catalog>;
   signal: AbortSignal;
 }
 
@@ -144,7 +149,8 @@ export interface ReverseCheck {
  * source is unchanged. It blocks user writes there, in case an operator has allowed them meanwhile.
  * @throws ConvoyError `notReversible`, `reverseHistoryLost`, `sourceChangedSinceCommit`
  */
-export async function checkReverse({ runtime, records, former, next, record, signal }: ReverseCheck): Promise<void> {
+export async function checkReverse(check: ReverseCheck): Promise<void> {
+  const { runtime, records, former, next, record, signal } = check;
   const { openedAt } = requireReversible(record);
   if (openedAt === null || record.commit === null)
     throw new ConvoyError(
@@ -157,7 +163,7 @@ export async function checkReverse({ runtime, records, former, next, record, sig
     signal,
   );
   const look = (since: bigint): Promise<bigint> =>
-    runtime.retrying('look for late writes', () => lookForWrites(former, record, since, signal), signal);
+    runtime.retrying('look for late writes', () => lookForWrites(check, since), signal);
   const quietUpTo = await look(timeOf(record.commit.time) + 1n);
   await bringBlock({ runtime, records, source: former, destination: next }, 'source', signal);
   await look(quietUpTo);
@@ -185,12 +191,8 @@ async function requireHistory(next: ClusterClient, openedAt: bigint, signal: Abo
 }
 
 /** @returns a time up to which nothing was written */
-async function lookForWrites(
-  former: ClusterClient,
-  record: MigrationRecord,
-  since: bigint,
-  signal: AbortSignal,
-): Promise<bigint> {
+async function lookForWrites(check: ReverseCheck, since: bigint): Promise<bigint> {
+  const { former, signal } = check;
   const end = await timeAboveAll(former, { signal });
   if (since > end) return since;
   try {
@@ -205,7 +207,7 @@ async function lookForWrites(
     };
     const cursor = await openChangeStream(router, options);
     try {
-      await refuseWritesUpTo(end, { former, record, cursor }, signal);
+      await refuseWritesUpTo(end, check, cursor);
     } finally {
       await cursor.close();
     }
@@ -221,35 +223,38 @@ async function lookForWrites(
   return end;
 }
 
-async function refuseWritesUpTo(
-  end: bigint,
-  {
-    former,
-    record,
-    cursor,
-  }: { former: ClusterClient; record: MigrationRecord; cursor: Awaited<ReturnType<typeof openChangeStream>> },
-  signal: AbortSignal,
-): Promise<void> {
+async function refuseWritesUpTo(end: bigint, check: ReverseCheck, cursor: RawCursor): Promise<void> {
+  const { former, record, signal } = check;
   const filter = filterOf(record);
+  /** A creation or drop, perhaps because a database has moved. */
+  let created: DdlEvent | null = null;
   const within = AbortSignal.any([signal, AbortSignal.timeout(lookWithin_ms)]);
   for (let batch = cursor.first; ; batch = await cursor.next({ signal: within, maxTime_ms: awaitData_ms })) {
-    const written = batch.documents
-      .map(parseDdlEvent)
-      .find(
-        ({ database, name, to }) =>
-          filter.includes(database, name) || (to !== null && filter.includes(to.database, to.name)),
-      );
-    if (written !== undefined) {
-      const namespace = written.name === '' ? written.database : `${written.database}.${written.name}`;
-      throw new ConvoyError(
-        'sourceChangedSinceCommit',
-        `${former.name} was written to since the commit (${written.operation} in ${namespace}), so a reverse ` +
-          'would not make the clusters equal. Save those writes by other means, and start a new migration.',
-      );
+    for (const found of batch.documents.map(parseDdlEvent)) {
+      const { database, name, to, operation } = found;
+      if (!filter.includes(database, name) && (to === null || !filter.includes(to.database, to.name))) continue;
+      if (!keepsBalancer(record) || (operation !== 'create' && operation !== 'drop')) throw writtenTo(former, found);
+      created ??= found;
     }
-    if (batch.resumeToken !== undefined && tokenTime(batch.resumeToken) > end) return;
+    if (batch.resumeToken !== undefined && tokenTime(batch.resumeToken) > end) break;
     await wakeStreams(former, { signal: within });
   }
+  if (created === null) return;
+  const moved = await movedCatalog(
+    { ...check, source: former, destination: check.next },
+    await check.committed(),
+    signal,
+  );
+  if (moved === null) throw writtenTo(former, created);
+}
+
+function writtenTo(former: ClusterClient, { operation, database, name }: DdlEvent): ConvoyError {
+  const namespace = name === '' ? database : `${database}.${name}`;
+  return new ConvoyError(
+    'sourceChangedSinceCommit',
+    `${former.name} was written to since the commit (${operation} in ${namespace}), so a reverse ` +
+      'would not make the clusters equal. Save those writes by other means, and start a new migration.',
+  );
 }
 
 async function reverseHistoryLost(

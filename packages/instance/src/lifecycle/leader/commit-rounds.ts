@@ -10,7 +10,7 @@ import { refuseDifferences } from './commit.js';
 import type { DdlLeader } from './ddl-leader.js';
 import { finalTotal } from './final-total.js';
 import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
-import { lateWrites } from './late-writes.js';
+import { lateWrites, totalOf } from './late-writes.js';
 import {
   comparisonOf,
   type MigrationDependencies,
@@ -62,7 +62,7 @@ export async function drainRounds(
     stepDone('roundDrained');
     await ddlChanges.compare(signal);
     const [catalog, found] = await Promise.all([ddlChanges.readSource(signal), readDestinationCatalog(deps, signal)]);
-    if (lateWrites(watch.view, catalog) > 0) continue;
+    if (totalOf(lateWrites(watch.view, catalog)) > 0) continue;
     differences = compareCatalogs(catalog, found, comparisonOf(deps, 'temporary'));
     stepDone('definitionsCompared');
     if (differences.length > 0 || ddlChanges.changedAfter(above)) continue;

@@ -2,11 +2,12 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { restoredEntry, storedEntry } from '../../catalog/stored-catalog.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
-import { swapped, turnsOf } from '../../store/reversal.js';
+import { keepsBalancer, swapped, turnsOf } from '../../store/reversal.js';
 import { clearDirection, readStoredEntries, storeEntries } from '../../store/task-storage.js';
 import { type UuidPair, UuidPairs } from '../../store/uuid-pairs.js';
 import { withTaskBounds } from './initialise.js';
 import { type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
+import { movedCatalog } from '../migration/moved-catalog.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 
@@ -61,6 +62,8 @@ async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): P
   if (reversal.isOver)
     throw new ConvoyError('notReversible', 'The migration was cleaned up, so it can no longer be reversed.');
   const [committed, opened] = [await readCommittedCatalog(deps, signal), await readOpenedCatalog(deps, signal)];
+  // Databases that moved since have given their collections other UUIDs.
+  const moved = keepsBalancer(record) ? await movedCatalog({ ...deps, record }, committed, signal) : null;
   await storeEntries(
     metadata,
     leaderEpoch,
@@ -75,7 +78,7 @@ async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): P
     signal,
   );
   const pairs = await UuidPairs.read(metadata, leaderEpoch, signal);
-  await pairs.record(reversedPairs(committed, opened), signal);
+  await pairs.record(reversedPairs(moved ?? committed, opened), signal);
   stepDone('formerDirectionCleared');
   await records.turnAsLeader(leaderEpoch, reversal.turns, swapped(record, reversal, leaderEpoch), signal);
   stepDone('clustersSwapped');

@@ -113,7 +113,10 @@ export async function readStartCatalog(
 }
 
 /** The source's catalog at the commit, once the commit time is sealed. */
-export async function readCommittedCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
+export async function readCommittedCatalog(
+  deps: { watch: Pick<MigrationWatch, 'view'>; metadata: Metadata },
+  signal: AbortSignal,
+): Promise<Catalog> {
   const catalogEpoch = deps.watch.view.record.commit?.catalogEpoch ?? null;
   if (catalogEpoch === null) throw new ConvoyError('internalError', 'The commit time is not sealed.');
   return (await readStoredEntries(deps.metadata, catalogEpoch, signal, 'committedCollections')).map(restoredEntry);

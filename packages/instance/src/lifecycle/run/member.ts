@@ -229,8 +229,12 @@ export async function followCommit(
 
 /** The number of writes above the commit time does not matter, only whether there are any. */
 function isNews(found: DrainedRound, reported: DrainedRound | null): boolean {
-  const isLater = reported?.round !== found.round || (reported.eventsAbove === 0 && found.eventsAbove > 0);
-  return isLater || !isDeepStrictEqual([reported.deletedIn, reported.lookedTo], [found.deletedIn, found.lookedTo]);
+  const news = ({ eventsAbove, createsAndDrops = 0, ...rest }: DrainedRound): unknown => ({
+    ...rest,
+    eventsAbove: eventsAbove > 0,
+    createsAndDrops: createsAndDrops > 0,
+  });
+  return reported === null || !isDeepStrictEqual(news(reported), news(found));
 }
 
 function drainedRound(
@@ -239,12 +243,14 @@ function drainedRound(
   before: TaskRecord['drained'],
   lastLook: Timestamp | null,
 ): DrainedRound {
-  const { writesAboveCeiling, deletedAboveCeiling, readBelow } = stats;
+  const { writesAbove, readBelow } = stats;
   const same = before?.round === round ? before : null;
+  const createsAndDrops = Math.max(writesAbove.createsAndDrops, same?.createsAndDrops ?? 0);
   return {
     round,
-    eventsAbove: Math.max(writesAboveCeiling, same?.eventsAbove ?? 0),
-    deletedIn: [...new Set([...(same?.deletedIn ?? []), ...deletedAboveCeiling])].sort(),
+    eventsAbove: Math.max(writesAbove.writes, same?.eventsAbove ?? 0),
+    ...(createsAndDrops > 0 && { createsAndDrops }),
+    deletedIn: [...new Set([...(same?.deletedIn ?? []), ...writesAbove.deletedIn])].sort(),
     ...(lastLook !== null && readBelow > timeOf(lastLook) && { lookedTo: lastLook }),
   };
 }

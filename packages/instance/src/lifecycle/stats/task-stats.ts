@@ -1,3 +1,4 @@
+import type { WritesAbove } from '../../apply/events-ahead.js';
 import type { HotDocument } from '../../apply/hot-documents.js';
 import type { SourceWrites } from '../../apply/recent-writes.js';
 import { secondsOf } from '../../cluster/cluster-time.js';
@@ -22,13 +23,11 @@ export interface TaskStats {
   partitions: Record<PartitionState, number>;
   /** The stream reader has read all changes below this cluster time. */
   readBelow: bigint;
-  /** Changes above the commit time, without deletes. */
-  writesAboveCeiling: number;
+  /** What the stream has shown above the commit time so far. */
+  writesAbove: WritesAbove;
   /** Users' writes of the last seconds, as the stream shows them. */
   sourceWrites?: SourceWrites;
   hotDocuments?: readonly HotDocument[];
-  /** UUIDs of the collections with deletes above the commit time. */
-  deletedAboveCeiling: ReadonlySet<string>;
 }
 
 /**

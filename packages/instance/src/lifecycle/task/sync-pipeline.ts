@@ -194,7 +194,8 @@ export class SyncPipeline {
   }
 
   stats(): TaskStats {
-    const { sourceTime, readBelow, writesAboveCeiling } = this.#dispatcher;
+    const { sourceTime, readBelow, writesAboveCeiling: above } = this.#dispatcher;
+    const readings = this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime);
     return {
       ...copyStats(this.#followed.tables.values()),
       copyDone: this.#followed.copyDone,
@@ -207,9 +208,7 @@ export class SyncPipeline {
       hotDocuments: this.#workers.hotDocuments(),
       pendingRereads: this.#rereads.size,
       bufferedBytes: this.#budget.used + this.#copyBudget.used,
-      deletedAboveCeiling: writesAboveCeiling.deletedIn,
-      writesAboveCeiling:
-        writesAboveCeiling.writes + (this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime)),
+      writesAbove: { ...above, writes: above.writes + readings },
     };
   }
 

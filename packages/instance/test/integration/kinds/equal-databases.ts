@@ -50,8 +50,11 @@ export async function documentsOf(
 }
 
 /** Both clusters have the same content under a database's name, and it is not empty. */
-export async function expectEqualDatabases(fixture: Fixture, database: string): Promise<void> {
-  const source = await everything(fixture.cluster0.client, database);
+export async function expectEqualDatabases(
+  { cluster0, cluster1 }: Record<'cluster0' | 'cluster1', Pick<Fixture['cluster0'], 'client'>>,
+  database: string,
+): Promise<void> {
+  const source = await everything(cluster0.client, database);
   expect(Object.keys(source)).not.toEqual([]);
-  expect(await everything(fixture.cluster1.client, database)).toEqual(source);
+  expect(await everything(cluster1.client, database)).toEqual(source);
 }

@@ -133,6 +133,26 @@ describe('reverse', () => {
     await expectEqual();
   });
 
+  it('is exact after a database of the former source has moved to another shard, also on the way back', async () => {
+    await load(fixture.cluster0);
+    const { client } = fixture.cluster0;
+    const home = await client.db('config').collection<{ _id: string; primary: string }>('databases').findOne();
+    const shards = await client.db('config').collection<{ _id: string }>('shards').find().toArray();
+    const to = shards.find(({ _id }) => _id !== home?.primary)?._id;
+    await using instance = await fixture.startInstance({ sourceAccess: 'router' });
+    await instance.migrate({ ...reversible, keepBalancer: true });
+    await client.db('admin').command({ movePrimary: 'shop', to });
+    const items = fixture.cluster1.shopper.db('shop').collection('items');
+    await items.insertOne({ sku: 3, at: new Date() });
+    await items.dropIndex('hid_1');
+    await instance.accepted('reverse');
+    await instance.untilCanCommit();
+    await items.rename('goods');
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    await expectEqual();
+  });
+
   it('is refused by name if it was not requested, or users wrote to the former source', async () => {
     await load(fixture.cluster0);
     await using instance = await fixture.startInstance();

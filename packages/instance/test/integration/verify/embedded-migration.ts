@@ -30,15 +30,20 @@ export class EmbeddedMigration implements AsyncDisposable {
   /** The instance's commands to the destination wait for it. */
   #gate: Promise<unknown> = Promise.resolve();
 
-  private constructor(private readonly clusters: readonly [LocalCluster, LocalCluster]) {
+  private constructor(
+    private readonly clusters: readonly [LocalCluster, LocalCluster],
+    private readonly flags: Document,
+  ) {
     this.source = new MongoClient(clusters[0].connectionString);
     this.destination = new MongoClient(clusters[1].connectionString);
     this.instance = this.#instance();
   }
 
-  static async open(): Promise<EmbeddedMigration> {
+  /** @param flags further ones of the instance */
+  static async open(flags: Document = {}): Promise<EmbeddedMigration> {
     const topology = { shards: 2 };
-    return new EmbeddedMigration(await Promise.all([startLocalCluster({ topology }), startLocalCluster({ topology })]));
+    const clusters = await Promise.all([startLocalCluster({ topology }), startLocalCluster({ topology })]);
+    return new EmbeddedMigration(clusters, flags);
   }
 
   /** Starts with the contract's defaults. */
@@ -126,6 +131,7 @@ export class EmbeddedMigration implements AsyncDisposable {
       partition_seconds: 1,
       checkpoint_ms: 200,
       catalogInterval_seconds: 1,
+      ...this.flags,
     };
     const runtime = createRuntime(
       parseInstanceConfig({ flags }),

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseEvent } from '../../../src/apply/event.js';
+import { ddlEventOf } from '../model/change-events.js';
 import { collectionOf } from '../model/parts.js';
 import { ddlWatermark, DispatcherFixture, event, step } from './dispatcher-fixture.js';
 import { bringTo } from '../model/partition-states.js';
@@ -69,9 +70,23 @@ describe('the ceiling', () => {
     bringTo(fixture.partition, 'done');
     dispatcher.setCeiling(20n);
     dispatcher.route(step([event(20n, { operation: 'delete' }), event(21n, { operation: 'delete' }), event(22n)], 30n));
-    expect(dispatcher.writesAboveCeiling).toEqual({ writes: 1, deletedIn: new Set([collectionOf().uuid]) });
+    expect(dispatcher.writesAboveCeiling).toEqual({
+      writes: 1,
+      createsAndDrops: 0,
+      deletedIn: new Set([collectionOf().uuid]),
+    });
     dispatcher.setCeiling(25n);
-    expect(dispatcher.writesAboveCeiling).toEqual({ writes: 0, deletedIn: new Set() });
+    expect(dispatcher.writesAboveCeiling).toEqual({ writes: 0, createsAndDrops: 0, deletedIn: new Set() });
+  });
+
+  it('counts creations and drops of collections above it apart from other changes of definitions', () => {
+    const dispatcher = fixture.dispatcherOf();
+    dispatcher.setCeiling(20n);
+    const changes = ['create', 'drop', 'rename', 'dropDatabase'].map((operation) =>
+      ddlEventOf(operation, 21n, collectionOf()),
+    );
+    dispatcher.route(step(changes, 30n));
+    expect(dispatcher.writesAboveCeiling).toMatchObject({ writes: 2, createsAndDrops: 2 });
   });
 
   it('counts writes above it that an earlier process routed', () => {

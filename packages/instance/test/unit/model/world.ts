@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
 import { createLogger } from '../../../src/logging/logger.js';
@@ -12,6 +13,8 @@ import { TaskOwner } from './task-owner.js';
 import { entryOf, routerView, shardView, type TaskView } from './task-view.js';
 import { SourceHistory, type SourceShard } from './source-history.js';
 import { modelIds, type Step } from './workload.js';
+
+const nothingAbove = { writes: 0, createsAndDrops: 0, deletedIn: new Set() };
 
 /** Everything that a run of the model depends on. */
 export interface WorldInput {
@@ -133,9 +136,7 @@ export class World {
       const commit = this.#timeAboveAll();
       if (this.#leader !== null) await this.#untilLeaderSettled(commit);
       await this.#drain(commit);
-      const isClean = this.#owners.every(
-        ({ sync }) => sync?.stats().writesAboveCeiling === 0 && sync.stats().deletedAboveCeiling.size === 0,
-      );
+      const isClean = this.#owners.every(({ sync }) => isDeepStrictEqual(sync?.stats().writesAbove, nothingAbove));
       if (isClean && (this.#leader === null || (this.#leader.isSettled(commit) && !this.#leader.changedAfter(commit))))
         return commit;
     }

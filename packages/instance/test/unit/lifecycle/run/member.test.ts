@@ -15,8 +15,9 @@ import { never, settled } from '../../model/parts.js';
  */
 async function reported(
   before: TaskRecord['drained'],
-  writesAboveCeiling: number,
+  writes: number,
   deletedIn: string[] = [],
+  createsAndDrops = 0,
 ): Promise<TaskRecord['drained'][]> {
   const drained: TaskRecord['drained'][] = [];
   const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
@@ -38,7 +39,7 @@ async function reported(
     taskId: 'a',
     epoch: 2,
     drain: () => Promise.resolve(true),
-    stats: () => ({ writesAboveCeiling, deletedAboveCeiling: new Set(deletedIn) }),
+    stats: () => ({ writesAbove: { writes, createsAndDrops, deletedIn: new Set(deletedIn) } }),
   };
   await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, before, never, never);
   return drained;
@@ -56,6 +57,10 @@ it('a restarted task keeps reporting the late writes of its round, and starts th
   expect(await reported({ round: 2, eventsAbove: 0, deletedIn: ['a'] }, 0, ['b'])).toEqual([
     { round: 2, eventsAbove: 0, deletedIn: ['a', 'b'] },
     { round: 3, eventsAbove: 0, deletedIn: ['b'] },
+  ]);
+  expect(await reported({ round: 2, eventsAbove: 0, createsAndDrops: 1 }, 0, [], 2)).toEqual([
+    { round: 2, eventsAbove: 0, createsAndDrops: 2, deletedIn: [] },
+    { round: 3, eventsAbove: 0, createsAndDrops: 2, deletedIn: [] },
   ]);
   expect(await reported(null, 0)).toEqual([
     { round: 2, eventsAbove: 0, deletedIn: [] },
@@ -83,8 +88,7 @@ it('a task reports that its stream has passed the last look, with the late write
     },
   };
   const stats = () => ({
-    writesAboveCeiling: readBelow > timeOf(lastLook) ? 1 : 0,
-    deletedAboveCeiling: new Set(),
+    writesAbove: { writes: readBelow > timeOf(lastLook) ? 1 : 0, createsAndDrops: 0, deletedIn: new Set() },
     readBelow,
   });
   const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats };
@@ -124,7 +128,7 @@ it('a task leaves a round that it cannot drain as soon as a later one counts', a
     taskId: 'a',
     epoch: 2,
     drain,
-    stats: () => ({ writesAboveCeiling: 0, deletedAboveCeiling: new Set() }),
+    stats: () => ({ writesAbove: { writes: 0, createsAndDrops: 0, deletedIn: new Set() } }),
   };
   await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
   expect(asked).toEqual([1n, 500n].map((seconds) => (seconds << 32n) + 1n));
@@ -197,7 +201,7 @@ describe('a task that waits for the end of the commit', () => {
       taskId: 'a',
       epoch: 1,
       drain: () => Promise.resolve(true),
-      stats: () => ({ writesAboveCeiling: writesAbove, deletedAboveCeiling: new Set() }),
+      stats: () => ({ writesAbove: { writes: writesAbove, createsAndDrops: 0, deletedIn: new Set() } }),
     };
     ended = followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
     await settled();

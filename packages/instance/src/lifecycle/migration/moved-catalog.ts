@@ -1,0 +1,72 @@
+import { catalogChanges } from '../../catalog/catalog-changes.js';
+import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
+import { namespaceOf } from '../../catalog/namespace.js';
+import { withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
+import { readCatalogReport } from '../../catalog/read/read-catalog.js';
+import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
+import type { MigrationRecord } from '../../store/migration-record.js';
+import { filterOf, remapOf } from './migration-dependencies.js';
+import type { Runtime } from './runtime.js';
+
+/** A committed migration, or one that is about to be. */
+export interface MovedDependencies {
+  runtime: Pick<Runtime, 'retrying'>;
+  source: ClusterClient;
+  destination: ClusterClient;
+  record: MigrationRecord;
+}
+
+/**
+ * The source's catalog now, if since the commit time collections only moved to other shards: `movePrimary` creates the
+ * unsharded ones of a database anew, with other UUIDs and the same documents, and drops the former ones. Streams show
+ * the creations and drops, not the documents. A collection that a user has dropped and created again has documents only
+ * by writes that streams show. So one with documents, and no such write, was moved.
+ * @param committed the source's catalog at the commit time
+ * @returns null when users have changed definitions, or have emptied a collection
+ */
+export async function movedCatalog(
+  deps: MovedDependencies,
+  committed: Catalog,
+  signal: AbortSignal,
+): Promise<Catalog | null> {
+  const { runtime, source, record } = deps;
+  const found = await runtime.retrying(
+    'read the source catalog',
+    () => readCatalogReport(source, filterOf(record), signal),
+    signal,
+  );
+  const { report } = withChosenIndexes(found, record.options);
+  refuseUnsupported(report);
+  const now = new Map(report.catalog.map((entry) => [namespaceOf(entry), entry]));
+  const replaced: CatalogEntry[] = [];
+  const expected = committed.map((entry) => {
+    const present = now.get(namespaceOf(entry));
+    if (present === undefined || present.uuid === entry.uuid || entry.sharding !== null) return entry;
+    replaced.push(entry);
+    return { ...entry, uuid: present.uuid };
+  });
+  const changes = catalogChanges(expected, report.catalog);
+  if (changes.some(({ kind }) => kind !== 'primaryShard' && kind !== 'chunksMoved')) return null;
+  for (const entry of replaced) if (await isEmptied(deps, entry, signal)) return null;
+  return report.catalog;
+}
+
+/** Whether the source's collection of this name has no document, though the destination's has one. */
+async function isEmptied(deps: MovedDependencies, entry: CatalogEntry, signal: AbortSignal): Promise<boolean> {
+  const { source, destination, record } = deps;
+  if (await hasDocuments(deps, source, entry, signal)) return false;
+  return hasDocuments(deps, destination, remapOf(record).onDestination(entry), signal);
+}
+
+async function hasDocuments(
+  { runtime }: Pick<MovedDependencies, 'runtime'>,
+  { router }: ClusterClient,
+  { database, name }: CatalogEntry,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const find = { find: name, limit: 1, singleBatch: true, projection: { _id: 1 } };
+  const look = () => router.command(database, find, { signal });
+  const reply = await runtime.retrying('look for documents', look, signal);
+  return ((reply.cursor as { firstBatch?: unknown[] } | undefined)?.firstBatch ?? []).length > 0;
+}
