@@ -165,7 +165,7 @@ export const checkpointHazards: readonly Hazard[] = [
         takesOut: 'the later commit time after writes above the first one',
         file: instance('lifecycle/leader/commit-rounds.ts'),
         symbol: 'drainRounds',
-        find: 'if (lateWrites(watch.view, catalog) > 0) continue;',
+        find: 'if (totalOf(lateWrites(watch.view, catalog)) > 0) continue;',
         replace: '',
         tests: [
           instanceTest(

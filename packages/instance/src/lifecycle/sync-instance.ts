@@ -166,17 +166,11 @@ export class SyncInstance implements ContractService {
       const record = await readReversible(run, signal);
       await requireAnswer(this.runtime, run.deps.source, signal);
       await this.#clusters.reach(requireClusterName(record.source.name), signal);
-      this.#nextSource ??= await openNextSource(this.runtime, record, this.connect, signal);
+      const next = (this.#nextSource ??= await openNextSource(this.runtime, record, this.connect, signal));
       const metadata = this.#metadata(run.deps.home);
-      await checkReverse({
-        runtime: this.runtime,
-        records: new MigrationRecords(metadata),
-        former: run.deps.source,
-        next: this.#nextSource,
-        record,
-        committed: () => readCommittedCatalog({ watch: run, metadata }, signal),
-        signal,
-      });
+      const records = new MigrationRecords(metadata);
+      const committed = () => readCommittedCatalog({ watch: run, metadata }, signal);
+      await checkReverse({ runtime: this.runtime, records, former: run.deps.source, next, record, committed, signal });
       await this.#note('reverse', commandId, signal);
       await run.requestReverse();
     });
