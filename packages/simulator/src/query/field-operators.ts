@@ -172,16 +172,22 @@ function modTest(operand: Value): LeafTest {
   if (divisor === undefined || remainder === undefined) throw badValue('malformed mod, not enough elements');
   if (more.length > 0) throw badValue('malformed mod, too many elements');
   if (!isNumber(divisor) || !isNumber(remainder)) throw badValue('malformed mod, divisor not a number');
-  const by = wholePart(divisor);
-  const rest = wholePart(remainder);
-  if (by === undefined)
-    throw badValue('malformed mod, divisor value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type');
-  if (rest === undefined)
-    throw badValue(
-      'malformed mod, remainder value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type',
-    );
+  const [by, rest] = [modNumber(divisor, 'divisor'), modNumber(remainder, 'remainder')];
   if (by === 0n) throw badValue('divisor cannot be 0');
-  return (value) => isNumber(value) && wholePart(value) !== undefined && (wholePart(value) ?? 0n) % by === rest;
+  return (value) => {
+    const whole = isNumber(value) ? wholePart(value) : undefined;
+    return whole !== undefined && whole === BigInt.asIntN(64, whole) && whole % by === rest;
+  };
+}
+
+const outOfBounds = 'Out of bounds coercing to integral value';
+
+/** A number of `$mod` as a 64-bit integer; 2^63 passes the server's check, and wraps around. */
+function modNumber(value: NumberValue, what: string): bigint {
+  const whole = wholePart(value);
+  if (whole !== undefined && whole <= 2n ** 63n && whole >= -(2n ** 63n)) return BigInt.asIntN(64, whole);
+  const why = whole === undefined ? 'Unable to coerce NaN/Inf to integral type' : outOfBounds;
+  throw badValue(`malformed mod, ${what} value is invalid :: caused by :: ${why}`);
 }
 
 function wholePart(value: NumberValue): bigint | undefined {

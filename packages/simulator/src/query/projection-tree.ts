@@ -39,7 +39,8 @@ function namedFields(node: ProjectionNode, doc: Doc): Doc {
     if (child === undefined || ('leaf' in child && child.leaf.kind !== 'include' && child.leaf.kind !== 'list'))
       continue;
     const shown = 'leaf' in child ? includedLeaf(child.leaf, value) : insideContainers(child.node, value);
-    if (shown !== undefined) kept.set(name, shown);
+    // Where something inside is computed the field has a place even where nothing of it stays.
+    if (shown !== undefined || ('node' in child && computes(child.node))) kept.set(name, shown);
   }
   return kept.frozen();
 }

@@ -108,9 +108,25 @@ const sessionCommands: readonly (readonly [string, Command])[] = [
   ['abortTransaction', abortTransaction],
 ];
 
-function flushRouting(context: RouterContext): Doc {
-  context.routing.clear();
+/** `flushRouterConfig`: of everything, of a database or of a collection. */
+function flushRouting({ routing }: RouterContext, { name, body }: CommandRequest): Doc {
+  const flushed = body.get(name);
+  if (typeof flushed !== 'string') routing.clear();
+  else if (flushed.includes('.')) routing.forget(flushed);
+  else routing.forgetDatabase(flushed);
   return doc(['flushed', true]);
+}
+
+/** A command on a database, after which the router looks up anew what is in it, even where the command fails. */
+function onDatabase(command: Command): Command {
+  return async (context, request) => {
+    try {
+      return await command(context, request);
+    } finally {
+      const database = request.body.get(request.name);
+      if (typeof database === 'string') context.routing.forgetDatabase(database);
+    }
+  };
 }
 
 function shardingCommands(
@@ -121,8 +137,8 @@ function shardingCommands(
   return [
     ['listShards', listShards],
     ['getShardMap', getShardMap],
-    ['enableSharding', enableShardingCommand],
-    ['movePrimary', (context, request) => movePrimaryCommand(context, request, migration)],
+    ['enableSharding', onDatabase(enableShardingCommand)],
+    ['movePrimary', onDatabase((context, request) => movePrimaryCommand(context, request, migration))],
     ['shardCollection', shardCollectionCommand],
     ['reshardCollection', reshardCollectionCommand],
     ['moveCollection', (context, request) => moveCollectionCommand(context, request, migration)],
@@ -147,7 +163,7 @@ function shardingCommands(
     ['balancerStop', () => balancer.stop()],
     ['balancerStatus', () => balancer.status()],
     ['balancerCollectionStatus', (context, request) => balancerCollectionStatus(context, request, balancer)],
-    ['flushRouterConfig', (context) => flushRouting(context)],
+    ['flushRouterConfig', flushRouting],
   ];
 }
 

@@ -66,6 +66,7 @@ export const corpusFiles = [
   '36-id-conjunctions',
   '37-waits',
   '38-found-placements',
+  '39-found-long-runs',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

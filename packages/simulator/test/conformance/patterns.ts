@@ -108,6 +108,13 @@ export const patterns: readonly Pattern[] = [
     reason: 'A lock that is not granted is named by a hash, and its operation by numbers.',
   },
   {
+    name: 'INTERRUPTED',
+    paths: ['errmsg'],
+    subjects: ['moveChunk'],
+    covers: { text: /(?<=Location51008: )(?:_migrateClone failed: {2}:: caused by :: )?operation was interrupted$/g },
+    reason: 'The recipient is interrupted while it asks for more documents, or between two requests.',
+  },
+  {
     name: 'TIME',
     paths: ['errmsg'],
     covers: { text: /(?<=Timestamp\()\d{10}, \d+(?=\))/g },

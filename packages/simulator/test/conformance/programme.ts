@@ -43,6 +43,7 @@ export const programme: readonly Act[] = [
       '36-id-conjunctions',
       '37-waits',
       '38-found-placements',
+      '39-found-long-runs',
     ] as const
   ).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
   { files: ['21-found-privileges'], open: () => openFoundStage(true) },

@@ -82,8 +82,9 @@ function* smallerForms(value: Json): Generator<Json> {
     return;
   }
   const fields = Object.entries(value);
-  for (const [name] of fields) if (name !== 'sort') yield Object.fromEntries(fields.filter(([each]) => each !== name));
-  for (const [name, inner] of fields)
+  const others = fields.filter(([name]) => name !== 'sort');
+  for (const [name] of others) yield Object.fromEntries(fields.filter(([each]) => each !== name));
+  for (const [name, inner] of others)
     for (const smaller of smallerForms(inner))
       yield Object.fromEntries(fields.map(([each, kept]) => [each, each === name ? smaller : kept]));
 }

@@ -220,7 +220,8 @@ function dateFrom(value: Value): Value {
 }
 
 function textFrom(value: Value): string {
-  if (value instanceof Double && Object.is(value.value, -0)) return '-0';
+  // Here infinity has its long name, unlike where operators take a number as text.
+  if (value instanceof Double && Number.isFinite(value.value)) return computedText(value);
   if (isNumber(value)) return value.toString();
   if (typeof value === 'boolean') return String(value);
   if (value instanceof ObjectId) return value.toHexString();

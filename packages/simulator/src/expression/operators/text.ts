@@ -107,7 +107,7 @@ const refusals: Readonly<Record<number, (type: string, value: Value | undefined,
 function textOf(value: Value | undefined): string {
   if (isNullish(value)) return '';
   if (typeof value === 'string') return value;
-  if (value instanceof Double && !Number.isFinite(value.value)) return computedText(value);
+  if (value instanceof Double) return computedText(value);
   if (isNumber(value)) return value.toString();
   if (value instanceof DateTime) return isoText(value);
   if (value instanceof BSONSymbol) return value.value;

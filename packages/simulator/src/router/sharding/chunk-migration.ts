@@ -36,6 +36,7 @@ interface MoveOptions {
 /** Tolerance of a chunk's size before it counts as too large (server source: migration chunk cloner). */
 const tooLargeFactor = 1.3;
 const writeConflict = 112;
+const duplicateKey = 11000;
 
 /** Donors and recipients of chunks. Each takes part in one migration at a time. */
 const busy = new WeakMap<ShardingCatalog, Set<string>>();
@@ -150,12 +151,19 @@ function handOver(
     to.access.receiveMigrated(namespace, documents);
   } catch (error) {
     to.access.removeMigrated(namespace, inside);
-    throw error;
+    throw asDonorReports(error);
   }
   if (!collection.chunks.shards.includes(to.id)) from.access.noteNewShard(namespace, to.id);
   to.access.receiveSessionRecords(from.access.sessionRecords(namespace, inside));
   from.noteOrphans(collection);
   return giveChunk(catalog, collection, chunk, to.id);
+}
+
+/** A key that the recipient has twice interrupts its cloning, and the donor hears of the interruption only. */
+function asDonorReports(error: unknown): unknown {
+  if (!(error instanceof CommandError) || error.code !== duplicateKey) return error;
+  const reason = 'Location51008: _migrateClone failed:  :: caused by :: operation was interrupted';
+  return new CommandError(96, 'OperationFailed', `Data transfer error: migrate failed: ${reason}`);
 }
 
 function refuseTooLarge(

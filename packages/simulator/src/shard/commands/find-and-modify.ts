@@ -6,9 +6,11 @@ import { RawDocument, type Doc, type Value } from '../../bson/value.js';
 import { Int32 } from 'bson';
 import { CommandError } from '../../node/command.js';
 import { isTrue } from '../../node/doc-fields.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { compileProjection } from '../../query/projection.js';
 import { failure } from '../failure.js';
 import { matchedRecords, writable } from '../read/find-records.js';
+import type { StatementResult } from '../session/logical-session.js';
 import { recordedResult, statementIds } from '../session/sessions.js';
 import { LATEST } from '../storage/time-key.js';
 import { runUpdate } from '../write/run-update.js';
@@ -25,8 +27,8 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
   const { request, participation } = context;
   const { body } = request;
   const id = statementIds(body)(0);
-  const recorded = recordedResult(participation, id, 'findAndModify')?.reply;
-  if (recorded !== undefined) return new Map(recorded);
+  const recorded = recordedResult(participation, id, 'findAndModify');
+  if (recorded?.reply !== undefined) return repeated(recorded, recorded.reply, body);
   const remove = isTrue(body.get('remove'));
   if (remove === body.has('update')) {
     throw failure.failedToParse(
@@ -44,11 +46,29 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
       nModified: 0,
       upsertedId: undefined,
       reply,
+      shows: shownBy(body),
       touched,
     });
   }
   addWriteConcernError(reply, context);
   return reply;
+}
+
+function shownBy(body: Doc): 'before' | 'after' | 'removed' {
+  if (isTrue(body.get('remove'))) return 'removed';
+  return isTrue(body.get('new')) ? 'after' : 'before';
+}
+
+/**
+ * The reply to a command that was carried out before.
+ * @throws CommandError 115 for one that the first write does not answer: servers refuse it with their oplog's entry
+ */
+function repeated({ shows }: StatementResult, reply: Doc, body: Doc): Doc {
+  const lastError = reply.get('lastErrorObject');
+  const hasInserted = lastError instanceof Map && lastError.has('upserted');
+  if (shows !== shownBy(body) || (hasInserted && !isTrue(body.get('upsert'))))
+    throw unsimulated('findAndModify under the number of a different one');
+  return new Map(reply);
 }
 
 /** Failures of writes: an array in a shard key, a conflict, a duplicate key. */

@@ -40,14 +40,14 @@ function createNow(context: CommandContext): Doc {
   requireExpectedCollection(context, namespace, present);
   if (present === undefined) refuseView(state, namespace);
   const existed = present !== undefined;
+  // What only the catalog refuses opens the database of a missing collection.
+  if (!existed) state.catalog.openDatabase(request.db);
   const known = present?.options.get('collation');
   const specs = described
     .map((spec) => resolvedSpec(spec, known instanceof Map ? known : undefined))
     .map((spec) => checkedSpec(state.features, spec));
-  if (!existed) {
-    state.catalog.openDatabase(request.db);
+  if (!existed)
     refuseUnbuildableTogether(state.version, state.catalog.scratchCollection(namespace, new Map(), PENDING), specs);
-  }
   const collection = collectionForWrite(state, namespace);
   const before = collection.indexes.length;
   buildIndexes(state, collection, specs, { isNew: !existed });

@@ -20,6 +20,8 @@ export interface StatementResult {
   readonly upsertedId: Value | undefined;
   /** The whole reply of a findAndModify. */
   readonly reply: Doc | undefined;
+  /** The document that a findAndModify answers with. */
+  readonly shows?: 'before' | 'after' | 'removed';
   /** The written document, so that the record moves with the document's chunk. */
   readonly touched?: TouchedDocument | undefined;
 }

@@ -3,7 +3,7 @@ import type { Doc } from '../../bson/value.js';
 import type { History } from './history.js';
 import { isArrayed, keyText, keyValuesOf, type IndexField } from './index-keys.js';
 import { OrderedMap, type KeyRange } from './ordered-map.js';
-import type { DocumentRecord, ReadView } from './record.js';
+import { type DocumentRecord, type ReadView, visibleBytes } from './record.js';
 import { LATEST, PENDING, type TimeKey } from './time-key.js';
 import type { Transaction } from './transaction.js';
 import { HeldByTransaction, type WriteUnit } from './write-unit.js';
@@ -129,8 +129,7 @@ export class CollectionIndex {
     for (const entry of this.#entriesWith(key)) {
       const record = recordOf(entry);
       if (record === except) continue;
-      if (entry instanceof IndexEntry && (entry.to !== PENDING || unit.transaction?.removedEntries.has(entry) === true))
-        continue;
+      if (entry instanceof IndexEntry && isGone(entry, unit)) continue;
       const { newest } = record;
       if (
         newest.time === PENDING &&
@@ -271,13 +270,21 @@ function recordOf(entry: Entry): DocumentRecord {
   return entry instanceof IndexEntry ? entry.record : entry;
 }
 
-/** The record that a reader finds under a key. The record's versions decide whether it sees a document there. */
 /** Whether a transaction has read the entry of a key, which then exists for it whatever others do meanwhile. */
 function isSeen(entry: Entry, { transaction }: WriteUnit): boolean {
   if (transaction === null) return false;
-  return visibleRecord(entry, { time: transaction.readTime, transaction }) !== null;
+  const view = { time: transaction.readTime, transaction };
+  const record = visibleRecord(entry, view);
+  return record !== null && visibleBytes(record, view) !== null;
 }
 
+/** Whether a writer is free to take the key of an entry: it has removed it, or others had before the writer's time. */
+function isGone(entry: IndexEntry, { transaction }: WriteUnit): boolean {
+  if (transaction === null) return entry.to !== PENDING;
+  return transaction.removedEntries.has(entry) || entry.to <= transaction.readTime;
+}
+
+/** The record that a reader finds under a key. The record's versions decide whether it sees a document there. */
 function visibleRecord(newest: Entry | null, view: ReadView): DocumentRecord | null {
   let entry = newest;
   while (entry instanceof IndexEntry) {

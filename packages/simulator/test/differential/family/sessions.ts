@@ -151,12 +151,22 @@ class Transactions {
 
   /**
    * Of shards of which one has committed and another one has begun anew, the first to answer would give its own reason.
+   * So would those that conflict with the other session: the router may have aborted one of them already.
    */
   #answeredByOne(letter: Letter, asked: Fields): Fields {
     const { random, layout } = this;
+    if (isForMany(asked) && letters.some((each) => this.#open[each])) return this.#forOne();
     if (!this.#open[letter] || !this.#committed[letter]) return asked;
     const isForSeveral = isForMany(asked) || 'find' in asked || 'aggregate' in asked;
     return isForSeveral ? { find: layout, filter: query(random, layout), sort: { _id: 1, k: 1 } } : asked;
+  }
+
+  #forOne(): Fields {
+    const { random, layout } = this;
+    return random.pick<Fields>([
+      { update: layout, updates: [{ q: query(random, layout), u: { $inc: { v: 1 } } }] },
+      { delete: layout, deletes: [{ q: query(random, layout), limit: 1 }] },
+    ]);
   }
 
   #statement(letter: Letter, command: Fields): Command {
