@@ -67,6 +67,7 @@ export const corpusFiles = [
   '37-waits',
   '38-found-placements',
   '39-found-long-runs',
+  '40-record-order',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

@@ -44,6 +44,7 @@ export const programme: readonly Act[] = [
       '37-waits',
       '38-found-placements',
       '39-found-long-runs',
+      '40-record-order',
     ] as const
   ).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
   { files: ['21-found-privileges'], open: () => openFoundStage(true) },

@@ -10,6 +10,7 @@ import { DocumentSource } from '../read/document-source.js';
 import { filteredAccess } from '../read/read-concern.js';
 import { isOplogRead, oplogReadDocuments } from '../read/oplog-source.js';
 import { filteredDocuments, queryDocuments, type Query } from '../read/query.js';
+import { recordScan } from '../read/record-scan.js';
 import { TailSource } from '../read/tail-source.js';
 import { collectionTail, oplogTail } from '../read/tail.js';
 import type { Collection } from '../storage/collection.js';
@@ -50,6 +51,8 @@ const FIELDS: ReadonlySet<string> = new Set([
   'let',
   'ntoreturn',
   'collectionUUID',
+  '$_requestResumeToken',
+  '$_resumeAfter',
 ]);
 
 /** `find`: the documents of a collection or view, in batches. */
@@ -98,7 +101,9 @@ function documentSource(
     collection === undefined
       ? oplogEntries(context, namespace, query)
       : queryDocuments(collection, query, point.view, filteredAccess(request));
-  return new DocumentSource(documents, state.history, point.atClusterTime);
+  const { records } = query;
+  const token = records?.showsToken === true ? () => records.token : undefined;
+  return new DocumentSource(documents, state.history, point.atClusterTime, token);
 }
 
 /**
@@ -135,6 +140,7 @@ function readQuery(context: CommandContext, ofCollection: Query['collation']): Q
     max: nonEmpty(optionalDoc(context, 'max')),
     collation: collation === undefined ? ofCollection : parseCollation(collation),
     variables: letVariables(context),
+    records: recordScan(context),
   };
 }
 

@@ -8,7 +8,7 @@ export interface Batch {
   readonly documents: Uint8Array[];
   /** True when nothing can follow. */
   readonly exhausted: boolean;
-  /** Of a change stream: `{_data}` of the position after the batch. */
+  /** The position after the batch: `{_data}` of a change stream, `{$recordId}` of a scan that asks for it. */
   readonly postBatchResumeToken?: Doc;
   /** Of a read at a time. */
   readonly atClusterTime?: Timestamp;

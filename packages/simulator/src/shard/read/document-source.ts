@@ -1,4 +1,5 @@
 import { CommandError } from '../../node/command.js';
+import type { Doc } from '../../bson/value.js';
 import { computed } from '../execution-error.js';
 import { timeExpired } from '../command-limits.js';
 import type { Batch, BatchSource } from '../cursor/cursors.js';
@@ -24,11 +25,15 @@ export class DocumentSource implements BatchSource {
   #kept: Uint8Array | undefined;
   #done = false;
 
-  /** @param atClusterTime of a read at a time, which fails once the history no longer reaches back to it */
+  /**
+   * @param atClusterTime of a read at a time, which fails once the history no longer reaches back to it
+   * @param token where the read is, if the client has asked for it
+   */
   constructor(
     private readonly documents: Iterator<Uint8Array | undefined>,
     private readonly history: History,
     private readonly atClusterTime: Timestamp | undefined,
+    private readonly token?: () => Doc,
   ) {}
 
   async next(size: number | undefined, maxTimeMs: number | undefined, signal: AbortSignal): Promise<Batch> {
@@ -38,6 +43,7 @@ export class DocumentSource implements BatchSource {
     let slice = started;
     let bytes = 0;
     let candidates = 0;
+    let token = this.token?.();
     while (!this.#done && (size === undefined || batch.length < size)) {
       const document = this.#take();
       candidates += 1;
@@ -54,11 +60,14 @@ export class DocumentSource implements BatchSource {
       }
       bytes += document.length;
       batch.push(document);
+      token = this.token?.();
     }
+    if (this.#done) token = this.token?.();
     const exhausted = this.#done && this.#kept === undefined;
     return {
       documents: batch,
       exhausted,
+      ...(token === undefined ? {} : { postBatchResumeToken: token }),
       ...(this.atClusterTime === undefined ? {} : { atClusterTime: this.atClusterTime }),
     };
   }

@@ -10,6 +10,7 @@ import { wholeDocumentProjection } from '../../query/whole-document.js';
 import { type CompiledSort, compileSortKeys, type SortKey } from '../../query/sort.js';
 import type { Collection } from '../storage/collection.js';
 import { visibleBytes, type ReadView } from '../storage/record.js';
+import { type RecordScan, withRecordId } from './record-scan.js';
 import { planScan, type ScanPlan } from './scan-plan.js';
 
 /** The parameters of a find. */
@@ -27,6 +28,8 @@ export interface Query {
   readonly max: Doc | undefined;
   readonly collation: Collation | undefined;
   readonly variables: ExpressionContext;
+  /** Of a read that begins at a record or shows the records' numbers. */
+  readonly records?: RecordScan | undefined;
 }
 
 /** Candidates between two pauses of a search without matches. */
@@ -48,9 +51,9 @@ export function queryDocuments(
   const project = projectionOf(query);
   const sort = plan.sorted || query.sort === undefined ? undefined : compileSortKeys(query.sort, query.collation);
   const owns = ownership(collection, routed);
-  const found = scan(plan, view, matches, owns);
+  const found = scan(plan, view, matches, owns, query.records);
   const ordered = sort === undefined ? found : sorted(found, sort);
-  return windowed(ordered, query.skip, query.limit, project);
+  return windowed(ordered, query.skip, query.limit, withRecordId(query.records, sort !== undefined, project));
 }
 
 /** Applies a query's filter, window and projection to documents in their only order. */
@@ -86,10 +89,12 @@ function* scan(
   view: ReadView,
   matches: ((doc: Doc) => boolean) | undefined,
   owns: Accept | undefined,
+  position: RecordScan | undefined,
 ): Generator<Uint8Array | undefined> {
   let quiet = 0;
-  for (const record of plan.records(view)) {
+  for (const record of position?.from(plan, view) ?? plan.records(view)) {
     const bytes = visibleBytes(record, view);
+    if (bytes !== null && position !== undefined) position.seen = record.id;
     if (
       bytes !== null &&
       (owns === undefined || owns(bytes)) &&

@@ -30,8 +30,8 @@ export interface ScanRequest extends QuotedQuery {
 export interface ScanPlan {
   /** The index of the scan. Undefined for a collection scan. */
   readonly index?: CollectionIndex;
-  /** Candidates. The filter still applies unless `filterDone`. */
-  readonly records: (view: ReadView) => Iterable<DocumentRecord>;
+  /** Candidates. The filter still applies unless `filterDone`. @param behindId of a collection scan: begins after it */
+  readonly records: (view: ReadView, behindId?: number) => Iterable<DocumentRecord>;
   /** True when the candidates come in the order of `sort`. */
   readonly sorted: boolean;
   /** True when every candidate matches the filter. */
@@ -69,16 +69,21 @@ function naturalDirection(request: ScanRequest): 1 | -1 | undefined {
 
 function naturalScan(collection: Collection, direction: 1 | -1, request: ScanRequest): ScanPlan {
   return {
-    records: (view) => naturalRecords(collection, direction, view),
+    records: (view, behindId) => naturalRecords(collection, direction, view, behindId),
     sorted: request.sort === undefined || request.sort.has('$natural'),
     filterDone: request.filter.size === 0,
   };
 }
 
 /** A clustered collection is stored in the order of `_id`. */
-function naturalRecords(collection: Collection, direction: 1 | -1, view: ReadView): Iterable<DocumentRecord> {
+function naturalRecords(
+  collection: Collection,
+  direction: 1 | -1,
+  view: ReadView,
+  behindId?: number,
+): Iterable<DocumentRecord> {
   if (collection.options.has('clusteredIndex')) return collection.idIndex.scan({}, view, direction === -1);
-  return direction === 1 ? collection.records.ascend() : collection.records.descend();
+  return direction === 1 ? collection.records.ascend(behindId) : collection.records.descend();
 }
 
 function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {
