@@ -1,3 +1,4 @@
+import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import fc from 'fast-check';
 import type { ReleaseSeries } from '@convoy/simulator';
 import { type Action, sessionsMax, type TransactionAction, type WriteAction } from './actions.js';
@@ -15,6 +16,8 @@ export interface Stage {
   readonly sourceRelease: ReleaseSeries;
   readonly destinationRelease: ReleaseSeries;
   readonly access: 'direct' | 'router';
+  /** Whether shards that are read directly are copied in the order of their records. */
+  readonly naturalOrder: boolean;
   /** One instance for all shards, instead of one for each. */
   readonly lone: boolean;
   readonly collections: readonly string[];
@@ -38,6 +41,16 @@ export interface Stage {
   readonly messagesLost: number;
   /** Where the randomness of calls and delays begins. */
   readonly seed: number;
+}
+
+/** The body of the start of a history's migration. */
+export function startBodyOf({ moves, access, naturalOrder }: Stage): StartRequestBody {
+  return {
+    source: 'cluster0',
+    destination: 'cluster1',
+    keepBalancer: moves,
+    copyInNaturalOrder: access === 'direct' && naturalOrder ? [{ databaseRegex: { pattern: '.' } }] : [],
+  };
 }
 
 /** Something that happens to the processes, at a time after the start of the migration. */
@@ -101,6 +114,7 @@ const stage = ({ ddlChanges, moves, toReplicaSet }: HistoryKind): fc.Arbitrary<S
       sourceRelease: fc.constantFrom(...releases),
       newer: fc.integer({ min: 0, max: 3 }),
       access: fc.constantFrom('direct' as const, 'router' as const),
+      naturalOrder: fc.boolean(),
       lone: fc.boolean(),
       collections: fc.subarray(names, { minLength: 1, maxLength: 5 }),
       ddlChanges: ddlChanges === null ? fc.boolean() : fc.constant(ddlChanges),

@@ -8,13 +8,11 @@ import { SyncInstance } from '@convoy/instance/lifecycle/sync-instance';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { Metrics } from '@convoy/instance/metrics/metrics';
 import { Adversary } from './adversary.js';
-import type { Stage } from './history.js';
+import { type Stage, startBodyOf } from './history.js';
 import { ProcessState, processClock } from './process-state.js';
 import { connectInProcess, type SoakCluster } from './soak-cluster.js';
 import type { Seat, SoakFleet } from './soak-fleet.js';
 import type { VirtualTime } from './virtual-time.js';
-
-const startBody = { source: 'cluster0', destination: 'cluster1' };
 
 /** The clusters between which a history's migration goes. */
 export interface Clusters {
@@ -102,7 +100,7 @@ export class SoakInstance {
 
   async start(): Promise<void> {
     await this.#opened;
-    await this.#instance.start(parseStartRequest({ ...startBody, keepBalancer: this.world.stage.moves }));
+    await this.#instance.start(parseStartRequest(startBodyOf(this.world.stage)));
   }
 
   async commit(): Promise<void> {

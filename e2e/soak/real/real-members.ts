@@ -7,7 +7,7 @@ import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-pro
 import { type Fleet, startFleet, startLoneInstance } from '@convoy/cli/environment/fleet/start-fleet';
 import { Closers } from '@convoy/testbed/closers';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import type { Incident, Stage } from '../history.js';
+import { type Incident, type Stage, startBodyOf } from '../history.js';
 import type { RealClusters } from './real-clusters.js';
 
 /** A migration of a few hundred documents that takes longer than this, for one of its parts, hangs. */
@@ -57,9 +57,7 @@ export class RealMembers implements AsyncDisposable {
 
   /** Starts the migration. */
   async begin(): Promise<void> {
-    await this.#untilTaken(() =>
-      this.client.start({ source: 'cluster0', destination: 'cluster1', keepBalancer: this.stage.moves }),
-    );
+    await this.#untilTaken(() => this.client.start(startBodyOf(this.stage)));
   }
 
   /** Lets things happen at their times from now on; resolves when all are over. */

@@ -12,6 +12,7 @@ import { messageHazards } from './messages.js';
 import { orderHazards } from './order.js';
 import { otherNameHazards } from './other-names.js';
 import { ownerHazards } from './owners.js';
+import { recordOrderHazards } from './record-order.js';
 import { retryHazards } from './retries.js';
 import { shardingHazards } from './sharding.js';
 import { streamHazards } from './stream.js';
@@ -33,6 +34,7 @@ export const hazards: readonly Hazard[] = [
   ...orderHazards,
   ...otherNameHazards,
   ...ownerHazards,
+  ...recordOrderHazards,
   ...retryHazards,
   ...shardingHazards,
   ...streamHazards,

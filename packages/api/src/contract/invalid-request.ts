@@ -48,32 +48,22 @@ function pathText(path: readonly PropertyKey[]): string {
   return text === '' ? 'body' : text;
 }
 
-function describeIssue(issue: z.core.$ZodIssue, refused: ReadonlyMap<string, string>): string[] {
-  if (issue.code === 'unrecognized_keys') {
-    const isTop = issue.path.length === 0;
-    return issue.keys.map((key) => {
-      const reason = isTop ? refused.get(key) : undefined;
-      return `${pathText([...issue.path, key])}: ${reason ?? 'unknown field'}`;
-    });
-  }
+function describeIssue(issue: z.core.$ZodIssue): string[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => `${pathText([...issue.path, key])}: unknown field`);
   return [`${pathText(issue.path)}: ${issue.message}`];
 }
 
 /**
  * Validates a parsed JSON body.
- * @param refused fields of the body that users of other tools know: why there is none, and what to do instead
  * @returns the schema's output
  * @throws ConvoyError `invalidRequest` with the path of every invalid value
  */
-export function parseBody<Schema extends z.ZodType>(
-  schema: Schema,
-  body: unknown,
-  refused: ReadonlyMap<string, string> = new Map(),
-): z.output<Schema> {
+export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   if (hasTooManyValues(body)) throw new ConvoyError('invalidRequest', `body: has more than ${VALUES_MAX} values`);
   const result = schema.safeParse(body, { error: missingFieldMessage });
   if (result.success) return result.data;
-  const problems = result.error.issues.flatMap((issue) => describeIssue(issue, refused));
+  const problems = result.error.issues.flatMap((issue) => describeIssue(issue));
   const named = problems.slice(0, PROBLEMS_NAMED_MAX);
   const rest = problems.length - named.length;
   throw new ConvoyError('invalidRequest', named.join('; ') + (rest > 0 ? `; and ${rest} more` : ''));

@@ -25,6 +25,10 @@ export function normaliseStartRequest(request: StartRequest): StartRequest {
     excludeNamespaces: normaliseFilter(request.excludeNamespaces),
     reversible: request.reversible,
     ...(request.keepBalancer === true ? { keepBalancer: true } : {}),
+    ...(request.copyInNaturalOrder === undefined || request.copyInNaturalOrder.length === 0
+      ? {}
+      : { copyInNaturalOrder: normaliseFilter(request.copyInNaturalOrder) }),
+    ...(request.detectRandomId === true ? { detectRandomId: true } : {}),
     ...(request.sharding === undefined ? {} : { sharding: normaliseSharding(request.sharding) }),
     ...(request.documentFilter === undefined ? {} : { documentFilter: normaliseFilters(request.documentFilter) }),
     ...(request.namespaceRemap === undefined ? {} : { namespaceRemap: normaliseRemap(request.namespaceRemap) }),

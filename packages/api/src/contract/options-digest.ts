@@ -18,6 +18,8 @@ const optionNames = [
   'excludeNamespaces',
   'reversible',
   'keepBalancer',
+  'copyInNaturalOrder',
+  'detectRandomId',
   'sharding',
   'documentFilter',
   'namespaceRemap',

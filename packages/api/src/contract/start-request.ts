@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { documentFiltersSchema } from './document-filter.js';
-import { namespaceFilterSchema } from './filter.js';
+import { namespaceFilterSchema, namespaceSelectorSchema } from './filter.js';
 import { namespaceRemapSchema } from './namespace-remap.js';
 import { shardingSchema } from './sharding.js';
 import { verificationSchema } from './verification.js';
@@ -53,6 +53,13 @@ export const startRequestSchema = z.strictObject({
     .boolean()
     .optional()
     .meta({ description: "Leaves the source's balancer on; needs a source that is read through its routers." }),
+  copyInNaturalOrder: z.array(namespaceSelectorSchema).optional().meta({
+    description: 'Namespaces to copy in the order of their records; needs a source whose shards are read directly.',
+  }),
+  detectRandomId: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Copies large collections with random _ids in the order of their records.' }),
   sharding: shardingSchema
     .optional()
     .meta({ description: 'Required from a replica set to a sharded cluster, otherwise rejected.' }),

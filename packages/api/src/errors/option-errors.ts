@@ -41,6 +41,13 @@ export const optionErrors = {
       'keepBalancer needs a sharded source that Convoy reads through its routers. ' +
       'Set sourceAccess to router, or leave out keepBalancer.',
   },
+  naturalOrderNeedsDirectAccess: {
+    httpStatus: 422,
+    retry: 'afterChange',
+    sentence:
+      'copyInNaturalOrder and detectRandomId need a source whose shards Convoy reads directly. ' +
+      'Set sourceAccess to direct, or leave both out.',
+  },
   documentFilterWithReversible: {
     httpStatus: 422,
     retry: 'afterChange',

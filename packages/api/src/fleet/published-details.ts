@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { describedOrderSchema } from '../contract/copy-order.js';
 import { historySchema } from '../contract/history.js';
 import { LOG_RECORDS_MAX, logRecordSchema } from '../contract/log-record.js';
 import { partitionCountsSchema } from './instance-stats.js';
@@ -18,6 +19,8 @@ export const namespacePartSchema = z.object({
   copiedBytes: count,
   copiedDocuments: count,
   partitions: partitionCountsSchema,
+  /** In which order the instance copies it, and why; absent where no option asks for another one than that of `_id`. */
+  copyOrders: z.array(describedOrderSchema).optional(),
 });
 
 /** The collections of one instance. */

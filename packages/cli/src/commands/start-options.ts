@@ -20,6 +20,8 @@ export interface StartOptions {
   enableUserWriteBlocking?: StartRequestBody['enableUserWriteBlocking'];
   reversible?: boolean;
   keepBalancer?: boolean;
+  naturalOrder?: StartRequestBody['copyInNaturalOrder'];
+  detectRandomId?: boolean;
   verification: boolean;
   include?: StartRequestBody['includeNamespaces'];
   exclude?: StartRequestBody['excludeNamespaces'];
@@ -59,6 +61,12 @@ export function addStartOptions(command: Command): Command {
     )
     .option('--reversible', 'allow a reverse after the commit')
     .option('--keep-balancer', "leave the source's balancer on, which needs sourceAccess router")
+    .option(
+      '--natural-order <json>',
+      'namespaces to copy in the order of their records, as a JSON array or @file',
+      parseJson,
+    )
+    .option('--detect-random-id', 'copy large collections with random _ids in the order of their records')
     .option('--no-verification', 'do not run the embedded verifier')
     .option('--document-filter <json>', 'queries that choose the documents, as a JSON array or @file', parseJson)
     .option('--sharding <json>', 'sharding document, as JSON or @file', parseJson);
@@ -67,7 +75,8 @@ export function addStartOptions(command: Command): Command {
 /** The request with only the given fields, so that the service's defaults apply to the others. */
 export function startBody(options: StartOptions): StartRequestBody {
   const { source, destination, buildIndexes, enableUserWriteBlocking, reversible } = options;
-  const { indexConflicts, indexFailures, keepBalancer, include, exclude, documentFilter, remap, sharding } = options;
+  const { indexConflicts, indexFailures, keepBalancer, naturalOrder, detectRandomId } = options;
+  const { include, exclude, documentFilter, remap, sharding } = options;
   return {
     ...defaultClusters,
     ...options.optionsFile,
@@ -79,6 +88,8 @@ export function startBody(options: StartOptions): StartRequestBody {
     ...(enableUserWriteBlocking && { enableUserWriteBlocking }),
     ...(reversible && { reversible }),
     ...(keepBalancer && { keepBalancer }),
+    ...(naturalOrder && { copyInNaturalOrder: naturalOrder }),
+    ...(detectRandomId && { detectRandomId }),
     ...(include && { includeNamespaces: include }),
     ...(exclude && { excludeNamespaces: exclude }),
     ...(documentFilter && { documentFilter }),

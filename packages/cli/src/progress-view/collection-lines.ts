@@ -22,7 +22,18 @@ export function collectionLines({ total, matching, rows }: NamespacesPage): stri
       .map((cell, index) => (index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0)))
       .join('  '),
   );
-  return [...lines, `${countText(rows.length)} of ${countText(matching)} shown, ${countText(total)} in total.`];
+  return [
+    ...lines,
+    ...orderLines(rows),
+    `${countText(rows.length)} of ${countText(matching)} shown, ${countText(total)} in total.`,
+  ];
+}
+
+/** Where an option asks for another order than that of `_id`: the order of each collection, and why. */
+function orderLines(rows: NamespacesPage['rows']): string[] {
+  return rows.flatMap(({ namespace, copyOrders = [] }) =>
+    copyOrders.map(({ description }) => `${namespace}: ${description}`),
+  );
 }
 
 function partText(copiedBytes: number, totalBytes: number, isDone: boolean): string {

@@ -110,7 +110,15 @@ function addPart(known: NamespaceView | undefined, part: NamespacePart): Namespa
       copying: known.partitions.copying + copying,
       done: known.partitions.done + done,
     },
+    ...copyOrdersOf(known, part),
   };
+}
+
+/** Each order with its reason once: the shards of a collection may differ. */
+function copyOrdersOf(known: NamespaceView, part: NamespacePart): Pick<NamespacePart, 'copyOrders'> {
+  const all = [...(known.copyOrders ?? []), ...(part.copyOrders ?? [])];
+  const byReason = new Map(all.map((one) => [one.description, one]));
+  return byReason.size === 0 ? {} : { copyOrders: [...byReason.values()] };
 }
 
 /** The sums of both. */

@@ -2,6 +2,7 @@ import { idClass } from '../bson/id-class.js';
 import type { ByteBudget } from '../store/byte-budget.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import { ownedEvent } from '../store/owned-event.js';
+import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import { Condition } from '../store/condition.js';
 import type { SyncedCollection, SyncedCollections } from '../store/synced-collection.js';
@@ -11,7 +12,7 @@ import { EventsAhead, type WritesAbove } from './events-ahead.js';
 import type { ApplyWorkers } from './apply-workers.js';
 import type { RecentWrites } from './recent-writes.js';
 import type { StreamStep } from './change-stream-reader.js';
-import type { RoutedEvent } from './write-batch.js';
+import type { EventPurpose, RoutedEvent } from './write-batch.js';
 
 export interface EventDispatcherDependencies {
   collections: SyncedCollections;
@@ -165,7 +166,7 @@ export class EventDispatcher {
 
   /** Prepares a buffered event of a re-read document for its apply worker. */
   routedAfterReread(event: ChangeEvent, collection: SyncedCollection): RoutedEvent {
-    return this.#routed(event, collection, null, false);
+    return this.#routed(event, collection, null, 'apply');
   }
 
   /** The latest time that may be routed. */
@@ -244,11 +245,12 @@ export class EventDispatcher {
   #place(event: ChangeEvent, collection: SyncedCollection, wasBuffered: boolean): void {
     const partition = this.deps.tables.get(collection.uuid)?.find(event.id);
     if (partition === undefined) throw new Error(`no partitions of ${collection.database}.${collection.name}`);
+    if (this.#placeInScan(event, collection, partition, wasBuffered)) return;
     const seen = partition.readTime !== null && event.time <= partition.readTime;
     if (partition.state === 'waiting' || (partition.state === 'starting' && seen)) {
       const removes = partition.dirty && !collection.capped && event.operation !== 'insert';
       partition.raiseDropped(event.time);
-      if (removes) this.#toWorker(this.#routed(event, collection, null, true), wasBuffered);
+      if (removes) this.#toWorker(this.#routed(event, collection, null, 'remove'), wasBuffered);
       else this.#drop(event, wasBuffered);
     } else if (seen) {
       this.#drop(event, wasBuffered);
@@ -256,17 +258,35 @@ export class EventDispatcher {
       if (!wasBuffered) this.deps.budget.take(event.bytes);
       partition.buffer(wasBuffered ? event : ownedEvent(event));
     } else {
-      this.#toWorker(this.#routed(event, collection, partition.readEnd, false), wasBuffered);
+      this.#toWorker(this.#routed(event, collection, partition.readEnd, 'apply'), wasBuffered);
     }
   }
 
-  #routed(event: ChangeEvent, collection: SyncedCollection, readEnd: bigint | null, removes: boolean): RoutedEvent {
+  /**
+   * While a partition is copied in record order, every event after its first read causes a re-read: no event shows
+   * which piece of the scan holds its document.
+   * @returns false when the partition is not copied so, or its scan has not begun
+   */
+  #placeInScan(event: ChangeEvent, collection: SyncedCollection, { scan }: Partition, wasBuffered: boolean): boolean {
+    const from = scan?.from ?? null;
+    if (from === null) return false;
+    if (event.time <= from) this.#drop(event, wasBuffered);
+    else this.#toWorker(this.#routed(event, collection, null, 'reread'), wasBuffered);
+    return true;
+  }
+
+  #routed(
+    event: ChangeEvent,
+    collection: SyncedCollection,
+    readEnd: bigint | null,
+    purpose: EventPurpose,
+  ): RoutedEvent {
     return {
       event,
       collection,
       workerClass: idClass(event.id, collection.collated),
       bounds: this.#boundsUpTo(readEnd),
-      removes,
+      purpose,
     };
   }
 

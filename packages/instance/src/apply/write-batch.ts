@@ -12,9 +12,14 @@ export interface RoutedEvent {
   /** The id class: equal for `_id`s that the `_id` index finds equal. Events of one class keep their order. */
   workerClass: string;
   bounds: ReplayBounds;
-  /** The event belongs to a dirty partition: it removes the document under its key. */
-  removes: boolean;
+  purpose: EventPurpose;
 }
+
+/**
+ * `remove`: the event belongs to a dirty partition and removes the document under its key. `reread`: it belongs to a
+ * partition that is copied in record order, where a document that changes meanwhile is re-read.
+ */
+export type EventPurpose = 'apply' | 'remove' | 'reread';
 
 /** Waiting events, in order. */
 export interface WaitingEvents extends Iterable<RoutedEvent> {
@@ -51,6 +56,8 @@ const batchBytesMax = 8 * 1024 * 1024;
 
 /** Updates of a hot document that do not fold. */
 const hotReread = { kind: 'reread', reason: 'hotDocument' } as const;
+/** The document may be in no piece of its scan in record order, in two, or in one that is older than the event. */
+const recordOrderReread = { kind: 'reread', reason: 'recordOrder' } as const;
 
 export interface BatchDependencies {
   rereads: RereadSet;
@@ -128,7 +135,7 @@ function place(
   }
   const byClass = items.of(collection);
   const before = byClass.get(routed.workerClass);
-  const exact = routed.removes ? removalOf(event, collection) : actionOf(event, collection, boundsOf(routed, deps));
+  const exact = exactAction(routed, deps);
   const action = exact.kind === 'delta' && before === undefined && deps.hot.isReread(routed) ? hotReread : exact;
   if (action.kind === 'reread') {
     if (before !== undefined) return 'later';
@@ -143,6 +150,12 @@ function place(
   byClass.set(workerClass, { collection, id: event.id, workerClass, time: event.time, changes, action: folded });
   include(batch, routed);
   return null;
+}
+
+function exactAction(routed: RoutedEvent, deps: BatchDependencies): ReturnType<typeof actionOf> {
+  const { event, collection, purpose } = routed;
+  if (purpose === 'reread') return recordOrderReread;
+  return purpose === 'remove' ? removalOf(event, collection) : actionOf(event, collection, boundsOf(routed, deps));
 }
 
 function include(batch: WriteBatch, routed: RoutedEvent): void {

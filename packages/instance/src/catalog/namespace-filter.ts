@@ -71,8 +71,6 @@ export function compileNamespaceFilter(
   const queries = new Map(
     (request.documentFilter ?? []).map((one) => [`${one.database}.${one.collection}`, parseDocumentFilter(one)]),
   );
-  const selects = (selectors: CompiledSelector[], database: string, collection: string): boolean =>
-    selectors.some((selector) => selector.database(database) && selector.collection(collection));
   const mayInclude = (database: string): boolean =>
     !isReservedDatabase(database) && (include.length === 0 || include.some((selector) => selector.database(database)));
   return {
@@ -84,6 +82,22 @@ export function compileNamespaceFilter(
       (include.length === 0 || selects(include, database, collection)) &&
       !selects(exclude, database, collection),
   };
+}
+
+/**
+ * Compiles selectors like those of a filter; none select nothing.
+ * @returns whether one of them selects a collection
+ * @throws ConvoyError `filterPatternInvalid`
+ */
+export function compileSelectors(
+  selectors: readonly NamespaceSelector[],
+): (database: string, collection: string) => boolean {
+  const compiled = selectors.map(compileSelector);
+  return (database, collection) => selects(compiled, database, collection);
+}
+
+function selects(selectors: readonly CompiledSelector[], database: string, collection: string): boolean {
+  return selectors.some((selector) => selector.database(database) && selector.collection(collection));
 }
 
 function compileSelector(selector: NamespaceSelector): CompiledSelector {

@@ -49,6 +49,9 @@ export const sampleFoundDuplicatesCode = 28_799;
 /** The error of a write that violates a unique index, or of an upsert whose `_id` is taken. */
 export const duplicateKeyCode = 11_000;
 
+/** KeyNotFound: among others, of a scan that is to begin after a record that is gone. */
+export const keyNotFoundCode = 211;
+
 /** Unauthorized: the user lacks a privilege. */
 export const unauthorizedCode = 13;
 
@@ -101,7 +104,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     ReplicaSetMonitorRemoved: 199,
     NetworkInterfaceExceededTimeLimit: 202,
     DatabaseDropPending: 215,
-    KeyNotFound: 211,
+    KeyNotFound: keyNotFoundCode,
     ElectionInProgress: 216,
     RetryChangeStream: 234,
     StaleDbVersion: 249,

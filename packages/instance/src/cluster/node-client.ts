@@ -18,6 +18,8 @@ export interface RawBatch {
   documents: Uint8Array[];
   /** `_data` of the post-batch resume token; change streams only. */
   resumeToken?: string;
+  /** Position after the batch of a scan that asks for it, once it has seen a record: `{$recordId}` and what else. */
+  recordToken?: Document;
   /** The time of a snapshot read; absent if the collection did not exist at that time. */
   atClusterTime?: Timestamp;
   /**

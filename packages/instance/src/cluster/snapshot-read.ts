@@ -55,6 +55,30 @@ export function openSnapshotCursor(client: NodeClient, options: SnapshotReadOpti
   });
 }
 
+export interface RecordReadOptions extends Pick<
+  SnapshotReadOptions,
+  'database' | 'target' | 'at' | 'batchSize' | 'signal'
+> {
+  /** Begins after this position, which the same member has given; null: at the first record. */
+  after: Document | null;
+}
+
+/**
+ * Reads a collection in the order of its records exactly as it was at a time. Batches have their position. Works on
+ * members only, not through routers (5.0 or later).
+ * @throws as `openAtTime`; KeyNotFound (211) when the record of `after` does not exist at that time
+ */
+export function openRecordCursor(client: NodeClient, options: RecordReadOptions): Promise<RawCursor> {
+  const { database, target, at, batchSize, after, signal } = options;
+  const command = {
+    ...findCommand({ target, at, batchSize }),
+    hint: { $natural: 1 },
+    $_requestResumeToken: true,
+    ...(after === null ? {} : { $_resumeAfter: after }),
+  };
+  return openAtTime(client, database, command, { signal });
+}
+
 /**
  * Opens a cursor at the one time that its read concern names.
  * @throws CollectionAbsentError if the collection did not exist at that time (the server then returns an empty batch
@@ -94,7 +118,12 @@ function absent(database: string, cause?: unknown): CollectionAbsentError {
   });
 }
 
-function findCommand({ target, batchSize, at, filter }: SnapshotReadOptions): Document {
+function findCommand({
+  target,
+  batchSize,
+  at,
+  filter,
+}: Pick<SnapshotReadOptions, 'target' | 'batchSize' | 'at' | 'filter'>): Document {
   return {
     ...target,
     ...matchingAll(filter),

@@ -1,4 +1,3 @@
-import type { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Clock } from '../cluster/clock.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 
@@ -18,7 +17,7 @@ export interface Copying {
   attempt: () => Promise<void>;
   /** Whether another attempt may succeed after this failure. */
   passes: (error: unknown) => boolean;
-  tooMany: () => ConvoyError;
+  tooMany: () => Error;
 }
 
 /**

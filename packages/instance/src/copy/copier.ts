@@ -5,9 +5,11 @@ import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import { copyCapped } from './capped.js';
 import type { CopyDependencies } from './copy-dependencies.js';
+import { copyInRecordOrder } from './copy-in-record-order.js';
 import { copyPartition } from './copy-partition.js';
 
-function copyingOf({ collection }: PartitionTable): typeof copyPartition {
+function copyingOf({ collection }: PartitionTable, { scan }: Partition): typeof copyPartition {
+  if (scan !== null) return copyInRecordOrder;
   return collection.capped ? copyCapped : copyPartition;
 }
 
@@ -32,7 +34,7 @@ export class Copier {
 
   /**
    * @param tables in the order of the copy
-   * @param copyOf the function that copies a partition of a table
+   * @param copyOf the function that copies a partition
    */
   constructor(
     tables: readonly PartitionTable[],
@@ -116,7 +118,7 @@ export class Copier {
   }
 
   async #copy({ table, partition, suspend }: Attempt, stop: AbortSignal, hard: AbortSignal): Promise<void> {
-    const copy = this.copyOf(table);
+    const copy = this.copyOf(table, partition);
     try {
       await copy(table, partition, this.deps, AbortSignal.any([stop, suspend.signal]), hard);
     } catch (error) {

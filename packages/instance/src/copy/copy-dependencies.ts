@@ -1,3 +1,4 @@
+import type { RawValue } from '../bson/scan.js';
 import type { Clock } from '../cluster/clock.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { ByteBudget } from '../store/byte-budget.js';
@@ -31,6 +32,11 @@ export interface CopyDependencies {
   cappedEnds: CappedEnds;
   /** Replaces a partly copied capped collection on the destination by an empty one. */
   recreate(uuid: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Called when the copy of a collection leaves record order.
+   * @returns where the partitions of the copy in `_id` order start
+   */
+  recordOrderLeft(table: PartitionTable, signal: AbortSignal): Promise<RawValue[]>;
   /** After this time a partition is split and its rest waits. */
   partition_seconds: number;
   /** How many partitions are copied at once. */

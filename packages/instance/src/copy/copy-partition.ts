@@ -88,7 +88,7 @@ async function attemptCopy(
  * the server may still apply it over later writes. The next owner of the task fences it.
  * @throws ConvoyError of an unanswered write
  */
-function refuseUnfenced(error: unknown): void {
+export function refuseUnfenced(error: unknown): void {
   if (error instanceof ConvoyError && error.error !== 'writeRefused') throw error;
 }
 

@@ -23,7 +23,7 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
       description: 'The filter matches no collection of the source, so nothing would be migrated. Correct the filter.',
     };
   }
-  const unmatched = unmatchedParts(catalog, request);
+  const unmatched = unmatchedParts(catalog, request.includeNamespaces);
   if (unmatched.length > 0) {
     return {
       result: 'warning',
@@ -39,6 +39,14 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
       result: 'warning',
       name: 'namespaceRemapMatchesNothing',
       description: `namespaceRemap names what is not migrated: ${nameSome(unmoved)}. Check these names.`,
+    };
+  }
+  const unordered = unmatchedParts(catalog, request.copyInNaturalOrder ?? []);
+  if (unordered.length > 0) {
+    return {
+      result: 'warning',
+      name: 'copyInNaturalOrderMatchesNothing',
+      description: `copyInNaturalOrder names what is not migrated: ${nameSome(unordered)}. Check these names.`,
     };
   }
   const blind = filtered ? viewsWithoutSources(catalog) : [];

@@ -14,6 +14,8 @@ export function checkOptions(source: ClusterClient, destination: ClusterClient, 
   checkReversible(source, destination, request);
   if (request.keepBalancer === true && (source.kind !== 'sharded' || source.access !== 'router'))
     throw new ConvoyError('keepBalancerNeedsRouter');
+  if (source.access === 'router' && (request.copyInNaturalOrder !== undefined || request.detectRandomId === true))
+    throw new ConvoyError('naturalOrderNeedsDirectAccess');
   const blocked = blockedClusters(request.enableUserWriteBlocking);
   if (blocked.source && binaryVersion(source)[0] < writeBlockVersion)
     throw new ConvoyError('writeBlockingNeedsSource60');

@@ -7,7 +7,7 @@ import { finalIndexScope } from '../catalog/plan/index-scope.js';
 import { planDestination } from '../catalog/plan/destination-plan.js';
 import type { DestinationPlan } from '../catalog/plan/destination-plan.js';
 import type { Catalog } from '../catalog/namespace.js';
-import { compileNamespaceFilter, type NamespaceFilter } from '../catalog/namespace-filter.js';
+import { compileNamespaceFilter, compileSelectors, type NamespaceFilter } from '../catalog/namespace-filter.js';
 import { compileNamespaceRemap, type NamespaceRemap, noRemap, refuseUnmappable } from '../catalog/namespace-remap.js';
 import type { CatalogReport } from '../catalog/read/read-catalog.js';
 import { withSampledRanges } from '../catalog/read/sample-ranges.js';
@@ -111,7 +111,10 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
   );
   const names = await examination.require(
     'filter',
-    () => ({ filter: compileNamespaceFilter(request), remap: compileNamespaceRemap(request.namespaceRemap) }),
+    () => {
+      compileSelectors(request.copyInNaturalOrder ?? []);
+      return { filter: compileNamespaceFilter(request), remap: compileNamespaceRemap(request.namespaceRemap) };
+    },
     () => 'The filter is well-formed.',
   );
   await examination.require(

@@ -6,11 +6,11 @@ import { compileNamespaceFilter } from '../catalog/namespace-filter.js';
 import { viewSources } from '../catalog/view-sources.js';
 
 /**
- * The parts of `includeNamespaces` that select nothing of a catalog, in words: whole elements, and single names in
- * `collections`.
+ * The parts of a list like `includeNamespaces` that select nothing of a catalog, in words: whole elements, and single
+ * names in `collections`.
  */
-export function unmatchedParts(catalog: Catalog, { includeNamespaces }: StartRequest): string[] {
-  return includeNamespaces.flatMap((selector) => {
+export function unmatchedParts(catalog: Catalog, selectors: readonly NamespaceSelector[]): string[] {
+  return selectors.flatMap((selector) => {
     if (!matchesAny(catalog, selector)) return [inWords(selector)];
     const { database, collections = [] } = selector;
     if (database === undefined) return [];

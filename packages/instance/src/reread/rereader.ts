@@ -15,6 +15,8 @@ const retryMin_ms = 100;
 const retryMax_ms = 5000;
 /** Interval of the search for entries whose pause is over. */
 const lookInterval_ms = 100;
+/** For so many entries more the interval is as much longer again: a copy in record order keeps very many waiting. */
+const entriesPerInterval = 10_000;
 /** Blocked attempts before the rereader checks whether the source has both documents. */
 const attemptsBeforeQuestion = 5;
 /** Half an hour of attempts: an index may be ahead of the documents, or obsolete, for that long. */
@@ -70,7 +72,7 @@ export class Rereader {
   async #pause(stop: AbortSignal): Promise<void> {
     const { rereads, clock } = this.deps;
     if (rereads.size === 0) await rereads.added.until(() => rereads.size > 0, stop);
-    else await clock.sleep(lookInterval_ms, stop);
+    else await clock.sleep(lookInterval_ms * (1 + Math.floor(rereads.size / entriesPerInterval)), stop);
   }
 
   /** The entries of one collection that may be read now. */

@@ -1,7 +1,9 @@
+import type { CopyOrder, CopyOrderReason } from '@convoy/api/contract/copy-order';
 import type { Document } from 'mongodb';
 import { compareRaw } from '../bson/compare.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { type IdRange, Partition, wholeRange } from './partition.js';
+import { RecordScan } from './record-scan.js';
 import type { SyncedCollection } from './synced-collection.js';
 
 /** Writes the durable form of a table. */
@@ -18,6 +20,7 @@ export class PartitionTable {
     readonly collection: SyncedCollection,
     readonly partitions: Partition[],
     private readonly save: SavePartitions,
+    private chosenOrder: CopyOrder | null = null,
   ) {}
 
   /** Waiting partitions of a task's range: the first starts at its lower bound, the others at `starts`. */
@@ -26,12 +29,15 @@ export class PartitionTable {
     starts: readonly RawValue[],
     save: SavePartitions,
     range: IdRange = wholeRange,
+    order: CopyOrder | null = null,
   ): PartitionTable {
+    if (order?.order === 'natural')
+      return new PartitionTable(collection, [Partition.waiting(range, new RecordScan())], save, order);
     const bounds = [range.lower, ...starts.map(ownedValue), range.upper];
     const partitions = bounds
       .slice(0, -1)
       .map((lower, index) => Partition.waiting({ lower, upper: bounds[index + 1] ?? range.upper }));
-    return new PartitionTable(collection, partitions, save);
+    return new PartitionTable(collection, partitions, save, order);
   }
 
   /** One partition that needs no copy: everything up to `readTime` is on the destination. */
@@ -50,7 +56,13 @@ export class PartitionTable {
       collection,
       stored.map((each) => Partition.restored(each)),
       save,
+      (stored[0]?.order as CopyOrder | undefined) ?? null,
     );
+  }
+
+  /** In which order the collection is copied, and why; null where no option of the start asks for another one. */
+  get order(): CopyOrder | null {
+    return this.chosenOrder;
   }
 
   get done(): boolean {
@@ -81,9 +93,23 @@ export class PartitionTable {
     return rest;
   }
 
+  /** Ends the copy in record order of the one partition; it waits, dirty, for a copy in `_id` order. */
+  leaveRecordOrder(reason: CopyOrderReason): void {
+    for (const partition of this.partitions) partition.leaveRecordOrder();
+    this.chosenOrder = { order: '_id', reason };
+  }
+
+  /** Divides the one waiting partition at distinct `_id`s in order. */
+  divideAt(starts: readonly RawValue[]): void {
+    const [whole] = this.partitions;
+    if (whole !== undefined) for (const start of starts.toReversed()) this.splitAt(whole, start, whole.dirty);
+  }
+
   /** Makes the present state durable (majority) before it resolves; saves follow each other. */
   persist(): Promise<void> {
     const snapshot = this.partitions.map((partition) => partition.stored());
+    // One atomic write has to change both.
+    if (this.chosenOrder !== null) Object.assign(snapshot[0] ?? {}, { order: this.chosenOrder });
     const saved = this.#saving.then(() => this.save(this.collection, snapshot));
     this.#saving = saved.catch(() => undefined);
     return saved;

@@ -1,7 +1,9 @@
-import { type Binary, type Document, Timestamp } from 'mongodb';
+import type { Binary, Document, Timestamp } from 'mongodb';
 import { maxKey, minKey, ownedValue, type RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/stored-value.js';
 import type { ChangeEvent } from './change-event.js';
+import { RecordScan, type RecordToken } from './record-scan.js';
+import { restoredTime, storedTime } from './stored-time.js';
 
 /**
  * `waiting`: events are dropped, and the next copy includes them. `starting`: the read time is set, later events are
@@ -20,8 +22,8 @@ export const wholeRange: IdRange = { lower: minKey, upper: maxKey };
 
 /**
  * A range of `_id` of one collection, and the state of its copy. Its methods are the only transitions: `start`,
- * `startCopying`, `close` and `finish` lead from waiting to done, `abandon` back to waiting, and `startReopening`,
- * `reopen` and `finishReopening` from done to waiting.
+ * `startCopying`, `close` and `finish` lead from waiting to done, `abandon` and `endPiece` back to waiting, and
+ * `startReopening`, `reopen` and `finishReopening` from done to waiting.
  */
 export class Partition implements IdRange {
   #upper: RawValue;
@@ -35,16 +37,20 @@ export class Partition implements IdRange {
   #closing = false;
   #reopening = false;
   #buffered: ChangeEvent[] = [];
+  #scan: RecordScan | null;
 
   private constructor(
     readonly lower: RawValue,
     upper: RawValue,
+    scan: RecordScan | null = null,
   ) {
     this.#upper = upper;
+    this.#scan = scan;
   }
 
-  static waiting({ lower, upper }: IdRange): Partition {
-    return new Partition(lower, upper);
+  /** @param scan of a partition that is copied in record order */
+  static waiting({ lower, upper }: IdRange, scan: RecordScan | null = null): Partition {
+    return new Partition(lower, upper, scan);
   }
 
   /** A partition that needs no copy: everything up to `readTime` is on the destination. */
@@ -57,7 +63,12 @@ export class Partition implements IdRange {
 
   /** The partition as stored. One that was being copied waits again. */
   static restored(stored: Document): Partition {
-    const partition = new Partition(restoredValue(stored.lower as Binary), restoredValue(stored.upper as Binary));
+    const partition = new Partition(
+      restoredValue(stored.lower as Binary),
+      restoredValue(stored.upper as Binary),
+      stored.scan === undefined ? null : RecordScan.restored(stored.scan as Document),
+    );
+    partition.#countScanned();
     partition.#dirty = Boolean(stored.dirty);
     partition.#readTime = restoredTime(stored.readTime as Timestamp | null);
     partition.#readEnd = restoredTime(stored.readEnd as Timestamp | null);
@@ -113,6 +124,11 @@ export class Partition implements IdRange {
     return this.#reopening;
   }
 
+  /** How far the copy in record order is; null for a copy in `_id` order, and once the partition is done. */
+  get scan(): RecordScan | null {
+    return this.#scan;
+  }
+
   /** Events later than `readTime`, in order, while starting and copying. */
   get buffered(): readonly ChangeEvent[] {
     return this.#buffered;
@@ -121,9 +137,28 @@ export class Partition implements IdRange {
   /** Starts an attempt: later events are buffered from now on. */
   start(readTime: bigint): void {
     this.#readTime = readTime;
-    this.#bytes = 0;
-    this.#documents = 0;
+    this.#scan?.startPiece(readTime);
+    this.#countScanned();
     this.#state = 'starting';
+  }
+
+  /** Forgets the documents of an attempt without result. */
+  #countScanned(): void {
+    this.#bytes = this.#scan?.copied.bytes ?? 0;
+    this.#documents = this.#scan?.copied.documents ?? 0;
+  }
+
+  /** Ends a piece of a copy in record order: all its documents are acknowledged, and the next piece waits. */
+  endPiece(tokens: readonly RecordToken[]): void {
+    this.#scan?.endPiece(tokens, { documents: this.#documents, bytes: this.#bytes });
+    this.#state = 'waiting';
+  }
+
+  /** The next attempt is one in `_id` order, which replaces what the destination has. */
+  leaveRecordOrder(): void {
+    this.#scan = null;
+    this.#dirty = true;
+    this.#countScanned();
   }
 
   /** Everything up to the read time is routed. */
@@ -168,10 +203,11 @@ export class Partition implements IdRange {
     if (time > this.#dropped) this.#dropped = time;
   }
 
-  /** Ends the range before `boundary`. @returns the waiting rest, with the same read time */
+  /** Ends the range before `boundary`. @returns the waiting rest, which may not be read earlier than the whole range */
   splitAt(boundary: RawValue, restDirty: boolean): Partition {
     const rest = new Partition(ownedValue(boundary), this.#upper);
     rest.#readTime = this.#readTime;
+    rest.#dropped = this.#dropped;
     rest.#dirty = restDirty;
     this.#upper = rest.lower;
     return rest;
@@ -179,6 +215,7 @@ export class Partition implements IdRange {
 
   /** Ends an attempt without result. @returns the buffered events */
   abandon(): ChangeEvent[] {
+    this.#scan?.abandonPiece();
     this.#state = 'waiting';
     this.#closing = false;
     return this.takeBuffered();
@@ -193,6 +230,7 @@ export class Partition implements IdRange {
   finish(): ChangeEvent[] {
     this.#state = 'done';
     this.#dirty = false;
+    this.#scan = null;
     this.#closing = false;
     return this.takeBuffered();
   }
@@ -225,6 +263,7 @@ export class Partition implements IdRange {
       readEnd: storedTime(this.#readEnd),
       bytes: this.#bytes,
       documents: this.#documents,
+      ...(this.#scan === null || this.#closing ? {} : { scan: this.#scan.stored() }),
     };
   }
 
@@ -232,12 +271,4 @@ export class Partition implements IdRange {
     if (this.#closing) return 'done';
     return this.#reopening ? 'waiting' : this.#state;
   }
-}
-
-function storedTime(time: bigint | null): Timestamp | null {
-  return time === null ? null : new Timestamp(time);
-}
-
-function restoredTime(stored: Timestamp | null): bigint | null {
-  return stored === null ? null : stored.toBigInt();
 }

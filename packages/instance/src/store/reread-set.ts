@@ -24,6 +24,7 @@ export type RereadReason =
   | 'orphanEvent'
   | 'documentFilter'
   | 'hotDocument'
+  | 'recordOrder'
   | 'mismatch';
 
 /** A document to re-read: the rereader brings all documents of its id class to the source's state. */
@@ -81,6 +82,7 @@ export class RereadSet {
   readonly #readings = new Map<string, Reading>();
   /** The latest of their times: no later event needs a look-up. */
   #readUpTo = -1n;
+  #ofRecordOrder = 0;
   readonly added = new Condition();
   readonly counts = new Map<RereadReason, number>();
 
@@ -98,6 +100,11 @@ export class RereadSet {
 
   get size(): number {
     return this.#entries.size;
+  }
+
+  /** Entries that belong to a copy in record order: without them it is incomplete. */
+  get ofRecordOrder(): number {
+    return this.#ofRecordOrder;
   }
 
   /** Whether there is an entry of a collection that can be read at `time`. */
@@ -122,7 +129,7 @@ export class RereadSet {
         time: 0n,
       };
       const entry = { ...newEntry(key), durable: true };
-      this.#entries.set(entryKey(entry), entry);
+      this.#set(entry);
     }
   }
 
@@ -151,7 +158,7 @@ export class RereadSet {
       if (present.dropped < request.time) present.dropped = request.time;
       return null;
     }
-    this.#entries.set(entryKey(entry), entry);
+    this.#set(entry);
     this.counts.set(request.reason, (this.counts.get(request.reason) ?? 0) + 1);
     if (this.#entries.size > entriesMax) throw tooManyEntries();
     return entry;
@@ -218,7 +225,7 @@ export class RereadSet {
     if (entries.length === 0) return;
     await this.storage.remove(entries.map(storedId));
     for (const entry of entries) {
-      this.#entries.delete(entryKey(entry));
+      this.#delete(entry);
       const readTime = entry.readTime ?? -1n;
       this.#readings.set(entryKey(entry), { readTime, readEnd });
       if (readTime > this.#readUpTo) this.#readUpTo = readTime;
@@ -235,7 +242,7 @@ export class RereadSet {
     await this.storage.remove(entries.map(storedId));
     let dropped = 0n;
     for (const entry of entries) {
-      this.#entries.delete(entryKey(entry));
+      this.#delete(entry);
       if (entry.dropped > dropped) dropped = entry.dropped;
     }
     return dropped;
@@ -246,10 +253,19 @@ export class RereadSet {
     const gone = [...this.#entries.values()].filter(({ collection }) => collection.uuid === uuid);
     if (gone.length > 0) await this.storage.remove(gone.map(storedId));
     for (const entry of gone) {
-      this.#entries.delete(entryKey(entry));
+      this.#delete(entry);
       for (const event of entry.buffered) this.budget.give(event.bytes);
       entry.buffered = [];
     }
+  }
+
+  #set(entry: RereadEntry): void {
+    this.#entries.set(entryKey(entry), entry);
+    if (entry.reason === 'recordOrder') this.#ofRecordOrder += 1;
+  }
+
+  #delete(entry: RereadEntry): void {
+    if (this.#entries.delete(entryKey(entry)) && entry.reason === 'recordOrder') this.#ofRecordOrder -= 1;
   }
 
   /** The time up to which a document may already include transactions because of a recent re-read; null without one. */

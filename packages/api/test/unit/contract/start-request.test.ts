@@ -103,12 +103,21 @@ describe('values', () => {
     },
   );
 
-  it.each(['copyInNaturalOrder', 'detectRandomId'])('%s is refused by name, with what to do', (option) => {
-    const { error, errorDescription } = failureOf(() => parseStartRequest({ ...clusters, [option]: true }));
-    expect(error).toBe('invalidRequest');
-    expect(errorDescription).toMatch(new RegExp(`^${option}: Convoy copies in _id order only: .*Leave the option out`));
-    const inner = { ...clusters, verification: { enabled: true, [option]: true } };
-    expect(failureOf(() => parseStartRequest(inner)).errorDescription).toBe(`verification.${option}: unknown field`);
+  it('copyInNaturalOrder takes selectors like a filter, and an empty list is the same as none', () => {
+    const parsed = parseStartRequest({ ...clusters, copyInNaturalOrder: [{ database: 'b' }, { database: 'a' }] });
+    expect(parsed.copyInNaturalOrder).toEqual([{ database: 'a' }, { database: 'b' }]);
+    expect(parseStartRequest({ ...clusters, copyInNaturalOrder: [] })).toEqual(parseStartRequest(clusters));
+    expectInvalid(
+      { copyInNaturalOrder: [{}] },
+      'copyInNaturalOrder[0].database: is required unless databaseRegex is given',
+    );
+    expectInvalid({ copyInNaturalOrder: true }, 'copyInNaturalOrder: Invalid input: expected array, received boolean');
+  });
+
+  it('detectRandomId is a boolean, and false is the same as left out', () => {
+    expect(parseStartRequest({ ...clusters, detectRandomId: true }).detectRandomId).toBe(true);
+    expect(parseStartRequest({ ...clusters, detectRandomId: false })).toEqual(parseStartRequest(clusters));
+    expectInvalid({ detectRandomId: 'yes' }, 'detectRandomId: Invalid input: expected boolean, received string');
   });
 
   it.each(['preExistingDestinationData', 'skipDiskSpaceCheck', 'Source', 'constructor'])(

@@ -31,6 +31,14 @@ test('collections are a table with aligned columns', () => {
   ]);
 });
 
+test('the order of a copy is said with its reason where an option asks for it', () => {
+  const [first] = page.rows;
+  if (first === undefined) throw new Error('the page has rows');
+  const description = 'Copied in natural order: its _ids are random over its records.';
+  const rows = [{ ...first, copyOrders: [{ order: 'natural' as const, reason: 'randomIds' as const, description }] }];
+  expect(collectionLines({ ...page, rows }).at(-2)).toBe(`shop.orders: ${description}`);
+});
+
 test('no collection, or none that matches, is said in words', () => {
   expect(collectionLines({ ...page, total: 0, rows: [] })).toEqual(['No collections yet.']);
   expect(collectionLines({ ...page, matching: 0, rows: [] })).toEqual(['None of 3 collections matches.']);

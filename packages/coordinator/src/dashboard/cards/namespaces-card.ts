@@ -83,16 +83,27 @@ function makeRow({ namespace, destination }: NamespaceView): HTMLElement {
   );
 }
 
-function showRow(row: HTMLElement, { totalBytes, copiedBytes, copiedDocuments, partitions }: NamespaceView): void {
+function showRow(row: HTMLElement, view: NamespaceView): void {
+  const { totalBytes, copiedBytes, copiedDocuments, partitions } = view;
   const { waiting, starting, copying } = partitions;
   const isDone = waiting + starting + copying === 0;
   const texts = {
     part: isDone ? '✓ copied' : percentText(totalBytes === 0 ? null : Math.min(99.9, (copiedBytes / totalBytes) * 100)),
     documents: countText(copiedDocuments),
     size: isDone ? bytesText(totalBytes) : `${bytesText(copiedBytes)} of ${bytesText(totalBytes)}`,
-    partitions: partitionsText(partitions),
+    partitions: `${partitionsText(partitions)}${orderMark(view)}`,
   };
   for (const name of columns) setText(field(row, name), texts[name]);
+  field(row, 'partitions').title = orderTitle(view);
+}
+
+/** In which order the collection is copied, if an option asks for another one than that of `_id`. */
+function orderTitle({ copyOrders = [] }: NamespaceView): string {
+  return copyOrders.map(({ description }) => description).join(' ');
+}
+
+function orderMark({ copyOrders = [] }: NamespaceView): string {
+  return copyOrders.some(({ order }) => order === 'natural') ? ', natural order' : '';
 }
 
 function partitionsText({ waiting, starting, copying, done }: NamespaceView['partitions']): string {

@@ -15,6 +15,7 @@ const texts: Partial<{ readonly [Name in keyof StartRequest]: (value: NonNullabl
   verification: ({ enabled }) => switchText(enabled),
   includeNamespaces: filterText,
   excludeNamespaces: filterText,
+  copyInNaturalOrder: filterText,
   namespaceRemap: remapsText,
   sharding: shardingText,
 };

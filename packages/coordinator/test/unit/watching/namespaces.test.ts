@@ -26,6 +26,15 @@ test("adds up the instances' parts; active collections first, then by size", asy
   expect(merged.rows[1]).toMatchObject({ copiedBytes: 100, copiedDocuments: 6, partitions: { waiting: 2, done: 4 } });
 });
 
+test('the order of a copy and its reason stand once for all instances that have them', async () => {
+  const random = { order: 'natural', reason: 'randomIds', description: 'Copied in natural order.' } as const;
+  const left = { order: '_id', reason: 'changes', description: 'Copied in _id order.' } as const;
+  const { rows } = await mergeNamespaces(
+    [random, left, random].map((order) => ({ rows: [{ ...part('a.b', 1), copyOrders: [order] }], others: none })),
+  );
+  expect(rows.map(({ copyOrders }) => copyOrders)).toEqual([[random, left]]);
+});
+
 test('a page has the sums of the rest, unlisted ones included', async () => {
   const rows = Array.from({ length: 500 }, (_, at) => part(`db.c${at}`, 1_000 - at));
   const merged = await mergeNamespaces([

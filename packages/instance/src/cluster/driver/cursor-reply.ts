@@ -1,4 +1,4 @@
-import type { Long, Timestamp } from 'mongodb';
+import type { Document, Long, Timestamp } from 'mongodb';
 
 /**
  * Options of a cursor command: documents stay bytes, views of the reply, and everything else is decoded. The driver's
@@ -19,7 +19,7 @@ export interface DecodedCursor {
   ns: string;
   firstBatch?: Uint8Array[];
   nextBatch?: Uint8Array[];
-  postBatchResumeToken?: { _data?: unknown };
+  postBatchResumeToken?: { _data?: unknown; $recordId?: unknown };
   atClusterTime?: Timestamp;
 }
 
@@ -33,19 +33,24 @@ export interface CursorReply {
   bytes: number;
   /** `_data` of the post-batch resume token; only tokens in the form of change streams can be resumed from. */
   resumeToken?: string;
+  /** The post-batch resume token of a scan in record order; absent before its first record. */
+  recordToken?: Document;
   atClusterTime?: Timestamp;
 }
 
 /** The batch in a reply. */
 export function readCursorReply(cursor: DecodedCursor): CursorReply {
   const documents = cursor.firstBatch ?? cursor.nextBatch ?? [];
-  const token = cursor.postBatchResumeToken?._data;
+  const position = cursor.postBatchResumeToken;
+  const token = position?._data;
+  const hasRecord = position?.$recordId !== undefined && position.$recordId !== null;
   return {
     id: cursor.id,
     namespace: cursor.ns,
     documents,
     bytes: documents.reduce((sum, { length }) => sum + length, 0),
     ...(typeof token === 'string' && { resumeToken: token }),
+    ...(hasRecord && { recordToken: position }),
     ...(cursor.atClusterTime !== undefined && { atClusterTime: cursor.atClusterTime }),
   };
 }

@@ -44,9 +44,10 @@ function timeOfReply({ operationTime, $clusterTime }: DriverReply, isRouter: boo
   return operationTime === undefined || known.greaterThan(operationTime) ? known : operationTime;
 }
 
-function batchOf({ documents, bytes, resumeToken, atClusterTime, operationTime }: Reply): RawBatch {
+function batchOf({ documents, bytes, resumeToken, recordToken, atClusterTime, operationTime }: Reply): RawBatch {
   const batch: RawBatch = { documents, bytes };
   if (resumeToken !== undefined) batch.resumeToken = resumeToken;
+  if (recordToken !== undefined) batch.recordToken = recordToken;
   if (atClusterTime !== undefined) batch.atClusterTime = atClusterTime;
   if (operationTime !== undefined) batch.operationTime = operationTime;
   return batch;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Timestamp } from 'mongodb';
 import type { Catalog } from '../../catalog/namespace.js';
+import { compileSelectors } from '../../catalog/namespace-filter.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 import { SessionFence } from '../../store/session-fence.js';
@@ -147,7 +148,15 @@ function syncPipeline(
   const { runtime, source, destination, metadata, taskRecords, watch } = deps;
   const migration = watch.view.record;
   const idle = new IdleTasks(watch, runtime.clock);
-  const choice = { filter: filterOf(migration), remap: remapOf(migration) };
+  const choice = {
+    filter: filterOf(migration),
+    remap: remapOf(migration),
+    order: {
+      requested: compileSelectors(migration.options.copyInNaturalOrder ?? []),
+      detects: migration.options.detectRandomId === true,
+      readsPrimary: runtime.config.readPreference === 'primary',
+    },
+  };
   if (migration.startTime === null) throw new ConvoyError('internalError', 'The migration has no start time.');
   const { entries, known } = followedCatalog(atStart, journal.done);
   const shardId = sourceShardOf(migration, record._id);

@@ -69,6 +69,8 @@ export class RereadRelief {
       return false;
     }
     const { table, partition } = range;
+    // The documents that it would have re-read are copied again.
+    if (partition.scan !== null) table.leaveRecordOrder('changes');
     // Stored first: events dropped from here on are only in the copy to come.
     partition.startReopening();
     await table.persist();

@@ -20,7 +20,7 @@ import type { TaskRecord } from '../../store/task-record.js';
 import { TaskStorage } from '../../store/task-storage.js';
 import { Condition } from '../../store/condition.js';
 import type { FollowedEntry } from './followed-catalog.js';
-import { copiedTable, freshTable, storedTable } from './plan-partitions.js';
+import { copiedTable, freshTable, logLeftOrder, startsOf, storedTable } from './plan-partitions.js';
 import { RereadRelief } from './reread-relief.js';
 import { TaskCheckpoint } from './task-checkpoint.js';
 import type { TaskCollection } from './task-collections.js';
@@ -198,7 +198,7 @@ export class SyncPipeline {
     const readings = this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime);
     return {
       ...copyStats(this.#followed.tables.values()),
-      copyDone: this.#followed.copyDone,
+      copyDone: this.#followed.copyDone && this.#rereads.ofRecordOrder === 0,
       eventsApplied: this.#eventsApplied,
       followsStream: this.#stream.isFollowed,
       lag_seconds: lagBehind(sourceTime, this.#checkpoint.time(), this.#commitTime),
@@ -301,6 +301,7 @@ export class SyncPipeline {
       release: (table, events) => this.#dispatcher.release(table, events),
       cappedEnds: new CappedEnds({ budget: this.#budget, stream: this.#stream }),
       recreate: (uuid, signal) => this.#recreate(uuid, signal),
+      recordOrderLeft: (table, signal) => this.#leftRecordOrder(table, signal),
       partition_seconds: runtime.config.partition_seconds,
       readers: runtime.config.readers,
       concurrency: new CopyConcurrency(runtime.clock, runtime.config),
@@ -362,7 +363,16 @@ export class SyncPipeline {
       this.deps.runtime,
       this.#storage.saverOf(task.copy),
       signal,
+      this.deps.detectBytesMin,
     );
+  }
+
+  async #leftRecordOrder({ collection, order }: PartitionTable, signal: AbortSignal): Promise<RawValue[]> {
+    const { runtime, source, shardId } = this.deps;
+    const task = this.#followed.taskOf(collection.uuid);
+    if (task === null) return [];
+    logLeftOrder(collection, order, runtime);
+    return startsOf(task, source.taskClient(shardId), runtime, signal);
   }
 
   async #recreate(uuid: string, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import type { CopyOrderReason } from '@convoy/api/contract/copy-order';
 import { ChunkMap } from '../../bson/chunk-map.js';
 import { compareRaw } from '../../bson/compare.js';
 import { findValue, maxKey, minKey } from '../../bson/scan.js';
@@ -8,6 +9,7 @@ import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { isCollated, taskBoundsOf } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
+import type { OrderWish } from '../../copy/choose-order.js';
 import { type IdRange, wholeRange } from '../../store/partition.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { FollowedEntry } from './followed-catalog.js';
@@ -25,12 +27,26 @@ export interface TaskCollection {
   sizeBytes: number;
   /** Visible documents per owned document. */
   seenPerOwned: number;
+  /** What the options say about the order of its copy. */
+  orderWish: OrderWish;
 }
 
 /** Which documents of a collection are migrated, and under which name. */
 export interface TaskChoice {
   filter: Pick<NamespaceFilter, 'documentFilter'>;
   remap: Pick<NamespaceRemap, 'toDestination'>;
+  /** Absent: collections are copied in `_id` order. */
+  order?: OrderChoice;
+}
+
+/** Which collections are copied in natural order. */
+export interface OrderChoice {
+  /** Whether `copyInNaturalOrder` names a collection. */
+  requested(database: string, name: string): boolean;
+  /** Whether large collections are copied so because of their `_id`s. */
+  detects: boolean;
+  /** Whether the task reads from primaries. */
+  readsPrimary: boolean;
 }
 
 /** The collections in which a sync task takes part, largest first. */
@@ -63,7 +79,28 @@ export function taskCollection(
   const described = describe(followed, source, choice);
   if (source.access !== 'direct')
     return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, described, keepsBalancer);
-  return holdsDocuments(followed.entry, taskId, source) ? ofShard(followed, taskId, described) : null;
+  return holdsDocuments(followed.entry, taskId, source)
+    ? { ...ofShard(followed, taskId, described), orderWish: orderWish(followed.entry, described, choice) }
+    : null;
+}
+
+function orderWish(entry: CatalogEntry, described: DescribedCollection, { order }: TaskChoice): OrderWish {
+  if (order === undefined) return noWish;
+  const { detects } = order;
+  const requested = order.requested(entry.database, entry.name);
+  return { requested, detects, obstacle: orderObstacle(entry, described, order) };
+}
+
+function orderObstacle(
+  { options }: CatalogEntry,
+  { documentFilter, collated }: DescribedCollection,
+  { readsPrimary }: OrderChoice,
+): CopyOrderReason | null {
+  if (!readsPrimary) return 'readPreference';
+  // A read that seldom finds a document may take longer than the history lasts, and has no position until then.
+  if (documentFilter !== undefined) return 'documentFilter';
+  if (collated) return 'collation';
+  return options.clusteredIndex === undefined ? null : 'clustered';
 }
 
 function holdsDocuments(entry: CatalogEntry, shardId: string, source: ClusterClient): boolean {
@@ -72,7 +109,11 @@ function holdsDocuments(entry: CatalogEntry, shardId: string, source: ClusterCli
   return entry.sharding.chunks.some((chunk) => chunk.shard === shardId);
 }
 
-function ofShard({ entry, copy }: FollowedEntry, shardId: string, described: DescribedCollection): TaskCollection {
+function ofShard(
+  { entry, copy }: FollowedEntry,
+  shardId: string,
+  described: DescribedCollection,
+): Omit<TaskCollection, 'orderWish'> {
   const chunks =
     described.sourceKey.length === 0 || entry.sharding === null
       ? null
@@ -110,8 +151,12 @@ function ofRouterTask(
   const owns = (document: Uint8Array): boolean => isWithin(document, range);
   const parts = taskBoundsOf(entry).length + 1;
   const collection: SyncedCollection = { ...described, readBy, showsOrphans, owns };
-  return { entry, copy, range, sizeBytes: entry.sizeBytes / parts, seenPerOwned: parts, collection };
+  const sizeBytes = entry.sizeBytes / parts;
+  return { entry, copy, range, sizeBytes, seenPerOwned: parts, collection, orderWish: noWish };
 }
+
+/** Routers read in no natural order: the preflight check refuses the options. */
+const noWish: OrderWish = { requested: false, detects: false, obstacle: null };
 
 /** Null when the task has no part in the collection. */
 function rangeOfTask(entry: CatalogEntry, task: number, tasks: number): IdRange | null {

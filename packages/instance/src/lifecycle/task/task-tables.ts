@@ -1,3 +1,4 @@
+import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { isSame, type NamespaceRemap } from '../../catalog/namespace-remap.js';
@@ -79,9 +80,10 @@ export class TaskTables {
 
   /** Copy progress of each collection, by its present name. */
   namespaceParts(): NamespacePart[] {
-    return [...this.#tasks.values()].map(({ collection, sizeBytes }) =>
-      namespacePart(collection, sizeBytes, this.tables.get(collection.uuid)?.partitions ?? []),
-    );
+    return [...this.#tasks.values()].map(({ collection, sizeBytes }) => {
+      const table = this.tables.get(collection.uuid);
+      return namespacePart(collection, sizeBytes, table?.partitions ?? [], table?.order ?? null);
+    });
   }
 
   rename({ uuid, ...to }: NonNullable<DdlResult['renamed']>): void {
@@ -102,6 +104,7 @@ function namespacePart(
   collection: SyncedCollection,
   sizeBytes: number,
   partitions: readonly Partition[],
+  order: CopyOrder | null,
 ): NamespacePart {
   const { copiedBytes, copiedDocuments, partitions: counts } = copyStats([{ partitions }]);
   return {
@@ -111,6 +114,7 @@ function namespacePart(
     copiedBytes,
     copiedDocuments,
     partitions: counts,
+    ...(order === null ? {} : { copyOrders: [describeOrder(order)] }),
   };
 }
 

@@ -75,7 +75,7 @@ function routedOf(event: ChangeEvent): RoutedEvent {
     collection,
     workerClass: idClass(event.id, false),
     bounds: { watermark: 0n, readEnd: null },
-    removes: false,
+    purpose: 'apply',
   };
 }
 

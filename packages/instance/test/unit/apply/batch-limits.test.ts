@@ -29,7 +29,7 @@ async function writesOf(events: readonly ChangeEvent[]): Promise<RawWrite[]> {
       collection,
       workerClass: idClass(event.id, false),
       bounds: { watermark: 0n, readEnd: null },
-      removes: false,
+      purpose: 'apply',
     });
   rereadRequests = [];
   while (queue.length > 0)

@@ -32,7 +32,7 @@ function route(collection: SyncedCollection, ...events: ChangeEvent[]): void {
       collection,
       workerClass: idClass(event.id, collection.collated),
       bounds: { watermark: 0n, readEnd: null },
-      removes: false,
+      purpose: 'apply',
     });
   }
 }

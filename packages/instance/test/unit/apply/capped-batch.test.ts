@@ -82,7 +82,7 @@ function routed(operation: 'insert' | 'delete', id: number, time: number): Route
     collection,
     workerClass: String(id),
     bounds: { watermark: 0n, readEnd: null },
-    removes: false,
+    purpose: 'apply',
     event: {
       operation,
       time: BigInt(time),

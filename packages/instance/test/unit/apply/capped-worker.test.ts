@@ -40,7 +40,7 @@ it('one worker applies all events of a capped collection, in their order', async
       collection: capped,
       workerClass: idClass(event.id, false),
       bounds: { watermark: 0n, readEnd: null },
-      removes: false,
+      purpose: 'apply',
     });
   }
   void applyWorkers.run(never, never).catch(() => undefined);

@@ -47,7 +47,7 @@ describe('an event of a partition', () => {
       ['sk', rawOf(1)],
     ]);
     dispatcher.route(step([event(20n), event(21n, { operation: 'insert', document })], 30n));
-    expect(fixture.routed.map(({ removes, event: { time } }) => [time, removes])).toEqual([[20n, true]]);
+    expect(fixture.routed.map(({ purpose, event: { time } }) => [time, purpose])).toEqual([[20n, 'remove']]);
   });
 
   it.each(['starting', 'copying', 'done'] as const)('at or below the read time is dropped while it is %s', (state) => {
@@ -80,7 +80,7 @@ describe('an event of a partition', () => {
     fixture.partition.markDirty();
     bringTo(fixture.partition, 'starting', 20n);
     dispatcher.route(step([event(20n)], 20n));
-    expect(fixture.routed.map(({ removes }) => removes)).toEqual([true]);
+    expect(fixture.routed.map(({ purpose }) => purpose)).toEqual(['remove']);
   });
 
   it('that is done, above its read time, goes to a worker with the end of the read', () => {
@@ -88,7 +88,7 @@ describe('an event of a partition', () => {
     bringTo(fixture.partition, 'done', 20n, 25n);
     dispatcher.route(step([event(21n)], 30n));
     expect(fixture.routed[0]?.bounds).toEqual({ watermark: 0n, readEnd: 25n });
-    expect(fixture.routed[0]?.removes).toBe(false);
+    expect(fixture.routed[0]?.purpose).toBe('apply');
   });
 
   it('is buffered with a copy of its bytes, so that its reply can be freed', () => {
@@ -108,7 +108,7 @@ describe('an event of a partition', () => {
     dispatcher.route(step([event(21n)], 30n));
     fixture.partition.markDirty();
     dispatcher.release(fixture.table, fixture.partition.abandon());
-    expect(fixture.routed.map(({ removes }) => removes)).toEqual([true]);
+    expect(fixture.routed.map(({ purpose }) => purpose)).toEqual(['remove']);
     expect(fixture.partition.dropped).toBe(21n);
   });
 });

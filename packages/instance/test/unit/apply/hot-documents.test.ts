@@ -28,7 +28,7 @@ beforeEach(() => {
 function push(event: ChangeEvent, of = collection): void {
   const bounds = { watermark: 0n, readEnd: null };
   const workerClass = idClass(event.id, of.collated);
-  queue.push({ event, collection: of, workerClass, bounds, removes: false } satisfies RoutedEvent);
+  queue.push({ event, collection: of, workerClass, bounds, purpose: 'apply' } satisfies RoutedEvent);
 }
 
 /** Changes of documents, each so many times. */

@@ -54,7 +54,7 @@ function push(collection: SyncedCollection, id: number, time: bigint): RoutedEve
     collection,
     workerClass: idClass(event.id, false),
     bounds: { watermark: 0n, readEnd: null },
-    removes: false,
+    purpose: 'apply' as const,
   };
   applyWorkers.push(routed);
   return routed;

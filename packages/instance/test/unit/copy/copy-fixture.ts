@@ -75,6 +75,7 @@ export function copyDeps({
     release: () => undefined,
     cappedEnds: new CappedEnds({ budget: new ByteBudget(1_000_000), stream: routedStream() }),
     recreate: () => Promise.resolve(),
+    recordOrderLeft: () => Promise.resolve([]),
     partition_seconds: 20,
     readers: 1,
     ...others,

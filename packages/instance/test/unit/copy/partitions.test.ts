@@ -120,6 +120,7 @@ beforeEach(() => {
       void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
     cappedEnds: new CappedEnds({ budget: new ByteBudget(1000), stream: routedStream() }),
     recreate: () => Promise.resolve(),
+    recordOrderLeft: () => Promise.resolve([]),
     partition_seconds: 100,
     readers: 1,
     concurrency: new CopyConcurrency(clock, { readers: 1, writers: 2 }),

@@ -15,6 +15,9 @@ export function serverError(code: number): MongoServerError {
   return new MongoServerError({ ok: 0, code, errmsg: `code ${code}` });
 }
 
+/** What a batch says besides its documents. */
+export type About = (batch: readonly Uint8Array[]) => Partial<RawBatch>;
+
 /** The way of one process to the model's servers: calls and answers arrive when the scheduler says so. */
 export class Network {
   constructor(
@@ -43,10 +46,7 @@ export class Network {
   }
 
   /** A cursor over documents, in batches of any size. */
-  async cursor(
-    signal: AbortSignal,
-    find: () => { documents: Uint8Array[]; about: () => Partial<RawBatch> },
-  ): Promise<RawCursor> {
+  async cursor(signal: AbortSignal, find: () => { documents: Uint8Array[]; about: About }): Promise<RawCursor> {
     const found = await this.call(signal, find);
     return new ModelCursor(this, found.documents, found.about);
   }
@@ -62,7 +62,7 @@ class ModelCursor implements RawCursor {
   constructor(
     private readonly network: Network,
     private readonly rest: Uint8Array[],
-    private readonly about: () => Partial<RawBatch>,
+    private readonly about: About,
   ) {
     this.first = this.#take();
   }
@@ -85,6 +85,7 @@ class ModelCursor implements RawCursor {
   }
 
   #take(): RawBatch {
-    return batchOf(this.rest.splice(0, this.network.scheduler.between(1, 3)), this.about());
+    const batch = this.rest.splice(0, this.network.scheduler.between(1, 3));
+    return batchOf(batch, this.about(batch));
   }
 }

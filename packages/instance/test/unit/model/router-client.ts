@@ -35,6 +35,11 @@ export class SourceRouterClient extends SourceClient {
     return shards.flat().sort((a, b) => compareRaw(idOf(a), idOf(b)));
   }
 
+  /** BadValue: routers know no positions of records. */
+  protected recordsAt(): never {
+    throw serverError(2);
+  }
+
   protected streamFrom(time: bigint): RawCursor {
     return new MergedCursor(this.source, this.network, time);
   }

@@ -1,10 +1,10 @@
-import { Binary, BSON, type Document, Timestamp } from 'mongodb';
+import { Binary, BSON, type Document, ObjectId, Timestamp } from 'mongodb';
 import { idClass } from '../../../src/bson/id-class.js';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, NodeClient, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { isInRange } from '../id-range.js';
-import { batchOf, type Network, serverError } from './calls.js';
+import { type About, batchOf, type Network, serverError } from './calls.js';
 import { tokenOf } from './change-events.js';
 import { idOf, type SourceHistory, type SourceShard } from './source-history.js';
 
@@ -27,6 +27,12 @@ export abstract class SourceClient implements NodeClient {
   abstract command(database: string, command: Document, options: CallOptions): Promise<Document>;
   /** The documents of a time in order of `_id`. */
   protected abstract readAt(time: bigint, uuid: string): Uint8Array[];
+  /** The documents of a time after a record, in record order, and what each batch says of its position. */
+  protected abstract recordsAt(
+    time: bigint,
+    uuid: string,
+    after: Document | undefined,
+  ): { documents: Uint8Array[]; about: About };
   protected abstract streamFrom(time: bigint): RawCursor;
   /** Whether answers about a missing collection name the time of the read anyway, as those of routers do. */
   protected abstract readonly statesTime: boolean;
@@ -87,7 +93,7 @@ export abstract class SourceClient implements NodeClient {
    * A missing collection answers nothing, on shards without a time. A collection that was renamed since cannot be read
    * before.
    */
-  #find(command: Document): { documents: Uint8Array[]; about: () => Partial<RawBatch> } {
+  #find(command: Document): { documents: Uint8Array[]; about: About } {
     const { catalog, now } = this.source;
     const wanted = (command.readConcern as Document).atClusterTime as Timestamp | undefined;
     const at = wanted?.toBigInt() ?? now;
@@ -106,6 +112,10 @@ export abstract class SourceClient implements NodeClient {
       if (catalog.changedAt(uuid) !== opened) throw serverError(175);
       return { atClusterTime: timestampOf(at), operationTime: timestampOf(this.source.now) };
     };
+    if (command.$_requestResumeToken === true) {
+      const scan = this.recordsAt(at, uuid, command.$_resumeAfter as Document | undefined);
+      return { documents: scan.documents, about: (batch) => ({ ...about(), ...scan.about(batch) }) };
+    }
     return { documents: this.#selected(command, uuid, this.readAt(at, uuid)), about };
   }
 
@@ -153,12 +163,34 @@ export class ShardClient extends SourceClient {
   }
 
   command(_database: string, command: Document, { signal }: CallOptions): Promise<Document> {
+    if ('hello' in command)
+      return this.network.call(signal, () => ({
+        electionId: new ObjectId(this.shard.term.toString(16).padStart(24, '0')),
+      }));
     if (!('appendOplogNote' in command)) throw new Error(`the model's shard has no ${Object.keys(command)[0] ?? ''}`);
     return this.network.call(signal, () => ({ ok: 1, operationTime: timestampOf(this.source.note(this.shard)) }));
   }
 
   protected readAt(time: bigint, uuid: string): Uint8Array[] {
     return this.shard.readAt(time, uuid);
+  }
+
+  protected recordsAt(
+    time: bigint,
+    uuid: string,
+    after: Document | undefined,
+  ): { documents: Uint8Array[]; about: About } {
+    const { term } = this.shard;
+    const all = this.shard.recordsAt(time, uuid);
+    const begin = after === undefined ? 0 : all.findIndex(({ record }) => record === after.$recordId) + 1;
+    if (after !== undefined && begin === 0) throw serverError(211);
+    const records = new Map<Uint8Array, number>(all.map(({ record, document }) => [document, record]));
+    const about: About = (batch) => {
+      if (this.shard.term !== term) throw serverError(11_602);
+      const last = batch.at(-1);
+      return last === undefined ? {} : { recordToken: { $recordId: records.get(last) } };
+    };
+    return { documents: all.slice(begin).map(({ document }) => document), about };
   }
 
   protected streamFrom(time: bigint): RawCursor {

@@ -13,6 +13,8 @@ export interface OplogEntry {
 interface Version {
   time: bigint;
   document: Buffer | null;
+  /** The number of insertions before that of this document: it keeps its record until it is deleted. */
+  insertion: number;
 }
 
 /** Cluster time at which the model begins. */
@@ -36,6 +38,10 @@ export class SourceShard {
   readonly oplog: OplogEntry[] = [];
   /** By collection and id class. */
   readonly #versions = new Map<string, Map<string, Version[]>>();
+  /** The record number of each insertion on the present primary. */
+  #records: number[] = [];
+  /** The number of elections. */
+  term = 1;
 
   constructor(readonly id: string) {}
 
@@ -43,16 +49,39 @@ export class SourceShard {
     const collection = this.#versions.get(uuid) ?? new Map<string, Version[]>();
     this.#versions.set(uuid, collection);
     const versions = collection.get(idClassName) ?? [];
-    versions.push({ time, document });
+    const before = versions.at(-1);
+    const isInsert = before === undefined || before.document === null;
+    if (isInsert) this.#records.push(this.#records.length + 1);
+    versions.push({ time, document, insertion: isInsert ? this.#records.length - 1 : before.insertion });
     collection.set(idClassName, versions);
   }
 
   /** The documents of a collection at a time, in order of `_id`. */
   readAt(time: bigint, uuid = modelUuid): Buffer[] {
-    const documents = [...(this.#versions.get(uuid)?.values() ?? [])].flatMap(
-      (versions) => versions.findLast((version) => version.time <= time)?.document ?? [],
-    );
-    return documents.sort((a, b) => compareRaw(idOf(a), idOf(b)));
+    return this.#versionsAt(time, uuid)
+      .map(({ document }) => document)
+      .sort((a, b) => compareRaw(idOf(a), idOf(b)));
+  }
+
+  /** The documents of a collection at a time with their records, in the order of the present primary's records. */
+  recordsAt(time: bigint, uuid = modelUuid): { record: number; document: Buffer }[] {
+    return this.#versionsAt(time, uuid)
+      .map(({ document, insertion }) => ({ record: this.#records[insertion] ?? 0, document }))
+      .sort((a, b) => a.record - b.record);
+  }
+
+  /** Another primary has the same documents under the same numbers, but not in the same order. */
+  elect(between: (min: number, max: number) => number): void {
+    this.term += 1;
+    const left = [...this.#records];
+    this.#records = this.#records.flatMap(() => left.splice(between(0, left.length - 1), 1));
+  }
+
+  #versionsAt(time: bigint, uuid: string): { document: Buffer; insertion: number }[] {
+    return [...(this.#versions.get(uuid)?.values() ?? [])].flatMap((versions) => {
+      const { document = null, insertion = 0 } = versions.findLast((version) => version.time <= time) ?? {};
+      return document === null ? [] : [{ document, insertion }];
+    });
   }
 }
 

@@ -55,8 +55,14 @@ export class TaskOwner {
     /** Where leaders publish DDL changes; null without any. */
     private readonly followsDdl = false,
     private readonly rereadRequestsMax = Infinity,
+    partition_seconds = config.partition_seconds,
   ) {
-    this.#runtime = createRuntime(config, scheduler, logger, new Metrics({ processMetrics: false }));
+    this.#runtime = createRuntime(
+      { ...config, partition_seconds },
+      scheduler,
+      logger,
+      new Metrics({ processMetrics: false }),
+    );
   }
 
   /** The running sync; null before everything is claimed and after the end. */

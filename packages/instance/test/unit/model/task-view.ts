@@ -27,11 +27,12 @@ export interface TaskView {
 const unwitnessed: ReadWitness = { onReread: () => undefined };
 const firstCollection: NamedCollection = { uuid: modelUuid, name: modelNamespace.name };
 
-/** The task of one shard, read directly from it. */
+/** The task of one shard, read directly from it. @param requested in the order of its records */
 export function shardView(
   source: SourceHistory,
   shard: SourceShard,
   atStart: readonly NamedCollection[] = [firstCollection],
+  requested = false,
 ): TaskView {
   return {
     id: shard.id,
@@ -43,6 +44,7 @@ export function shardView(
       range: wholeRange,
       sizeBytes: 2 ** 30,
       seenPerOwned: 1,
+      orderWish: { requested, detects: false, obstacle: null },
     }),
     source: (network, witness) =>
       clusterOf(

@@ -36,6 +36,8 @@ export interface WorldInput {
   ends: { stop: number; crash: number; freeze: number };
   /** With DDL changes: whether streams show creations, and the chance per moment that another leader takes over. */
   ddlChanges?: { showsCreations: boolean; leaderEnds: number };
+  /** Shards are copied in the order of their records. Chance per moment that a shard elects another primary. */
+  inRecordOrder?: { elections: number };
   /** From this number of pending re-reads on, a range of them is copied again; without it never. */
   rereadRequestsMax?: number;
 }
@@ -159,7 +161,8 @@ export class World {
   }
 
   #view(shard: SourceShard): TaskView {
-    if (this.input.bounds === null) return shardView(this.source, shard, this.#atStart);
+    if (this.input.bounds === null)
+      return shardView(this.source, shard, this.#atStart, this.input.inRecordOrder !== undefined);
     return routerView(this.source, shard, this.#bounds(), this.#atStart);
   }
 
@@ -181,6 +184,8 @@ export class World {
       this.input.bounds !== null,
       this.input.ddlChanges !== undefined,
       this.input.rereadRequestsMax,
+      // A piece of every batch.
+      this.input.inRecordOrder === undefined ? undefined : 0,
     );
     this.#owners[index] = owner;
     owner.begin();
@@ -201,6 +206,9 @@ export class World {
   /** Ends a process now and then; another one takes its task at once, or while a frozen one continues. */
   #maybeEnd(): void {
     if (this.#leader !== null && this.#scheduler.chance(this.input.ddlChanges?.leaderEnds ?? 0)) this.#lead();
+    for (const shard of this.source.shards)
+      if (this.#scheduler.chance(this.input.inRecordOrder?.elections ?? 0))
+        shard.elect((min, max) => this.#scheduler.between(min, max));
     const { stop, crash, freeze } = this.input.ends;
     for (const [index, owner] of this.#owners.entries()) {
       const [stops, crashes, freezes] = [

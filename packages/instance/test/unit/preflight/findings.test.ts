@@ -362,6 +362,11 @@ describe('preflight finds and says what to do about', () => {
   });
 });
 
+it('a copy in natural order of nothing is a warning', async () => {
+  const { warnings } = await new Fixture().check(requestOf({ copyInNaturalOrder: [{ database: 'app' }] }));
+  expect(warnings).toMatchObject([{ name: 'copyInNaturalOrderMatchesNothing' }]);
+});
+
 describe('a filter', () => {
   it('gives no warning if it includes views along with what they read', async () => {
     const fixture = new Fixture();

@@ -42,6 +42,23 @@ function only(set: RereadSet): RereadEntry {
 }
 
 describe('a document to re-read', () => {
+  it('counts for a copy in record order until it has left the set, by a read or with its range', async () => {
+    const { set, storage, budget } = await setWith(1);
+    const ofOrder = (id: number): RereadRequest => ({ ...keyOf(id), reason: 'recordOrder' });
+    await set.add([ofOrder(2), ofOrder(3), ofOrder(4), ofOrder(4)]);
+    expect(set.ofRecordOrder).toBe(3);
+    const [, two, three] = [...set.entries()];
+    if (two === undefined || three === undefined) throw new Error('the set has three entries');
+    await set.remove([two], 9n, () => undefined);
+    await set.giveUp([three]);
+    expect(set.ofRecordOrder).toBe(1);
+    const restored = new RereadSet(storage, budget);
+    restored.restore([...storage.documents.values()], new Map([[collection.uuid, collection]]));
+    expect(restored.ofRecordOrder).toBe(1);
+    await restored.forget(collection.uuid);
+    expect([restored.ofRecordOrder, restored.size]).toEqual([0, 0]);
+  });
+
   it('stands for all _ids of its id class', async () => {
     const { set, storage } = await setWith(new Int32(1), new Double(1), Long.ONE, 'a', new BSONSymbol('a'));
     expect([set.size, storage.documents.size]).toEqual([2, 2]);

@@ -1,0 +1,155 @@
+import { classify } from '../cluster/failure.js';
+import type { Partition } from '../store/partition.js';
+import type { PartitionTable } from '../store/partition-table.js';
+import type { RecordScan, RecordToken } from '../store/record-scan.js';
+import { untilCopied } from './attempts.js';
+import type { CopyDependencies } from './copy-dependencies.js';
+import { abandon, beginReading, closePartition, refuseUnfenced } from './copy-partition.js';
+import { PartitionWriter } from './partition-writer.js';
+import { RecordOrderLeftError } from './record-order-left.js';
+import { OtherRecordsError, type RecordBatch, RecordReader } from './record-reader.js';
+
+/**
+ * Copies a partition in the order of its records, in pieces. Each piece is read at its own time, ends after
+ * `partition_seconds`, and begins after the last record of the piece before it. From the first of these times on, every
+ * document that changes is re-read after the last one: see `RecordScan`. When too many change, or the positions are
+ * lost too often, the partition is copied again in `_id` order.
+ * @param stop ends the copy at the next batch
+ * @param hard ends writes in flight
+ */
+export async function copyInRecordOrder(
+  table: PartitionTable,
+  partition: Partition,
+  deps: CopyDependencies,
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<void> {
+  const copying = {
+    attempt: async () => {
+      const { scan } = partition;
+      if (scan !== null) await attemptPiece({ table, partition, scan, deps, stop, hard });
+    },
+    passes: (error: unknown) => !partition.closing && isPassing(error),
+    tooMany: () => new RecordOrderLeftError('interrupted'),
+  };
+  try {
+    while (partition.scan !== null) {
+      stop.throwIfAborted();
+      await untilCopied(copying, deps, stop);
+    }
+  } catch (error) {
+    if (!(error instanceof RecordOrderLeftError)) throw error;
+    await leave(table, error, deps, stop);
+  }
+}
+
+/** Whether another piece may read on after this failure. */
+function isPassing(error: unknown): boolean {
+  return error instanceof OtherRecordsError || ['snapshotTooOld', 'catalogChanged'].includes(classify(error));
+}
+
+/** One piece of a scan. */
+interface Piece {
+  table: PartitionTable;
+  partition: Partition;
+  scan: RecordScan;
+  deps: CopyDependencies;
+  stop: AbortSignal;
+  hard: AbortSignal;
+}
+
+async function attemptPiece(piece: Piece): Promise<void> {
+  try {
+    await copyPiece(piece);
+  } catch (error) {
+    if (!piece.partition.closing) abandon(piece.table, piece.partition, piece.deps);
+    throw error;
+  }
+}
+
+async function copyPiece({ table, partition, scan, deps, stop, hard }: Piece): Promise<void> {
+  const readTime = await beginReading(table, partition, deps, stop);
+  const reader = new RecordReader(table.collection, scan, deps, readTime);
+  let writer: PartitionWriter | null = null;
+  try {
+    await reader.begin(stop);
+    writer = new PartitionWriter(table.collection, partition, scan.replaces, deps);
+    partition.markDirty();
+    scan.startWriting();
+    // Also the read time: a later piece may not be read before it.
+    await table.persist();
+    const { ended, tokens } = await pump(reader, writer, { deps, stop, hard });
+    await writer.finish();
+    partition.endReading(reader.readEnd);
+    if (ended) await finish(table, partition, readTime, deps, stop);
+    else {
+      partition.endPiece(tokens);
+      await table.persist();
+    }
+  } finally {
+    await reader.close();
+    await writer?.finish().catch(refuseUnfenced);
+  }
+}
+
+/** Reads and writes until the collection ends, the time of the piece is up, or the reading ends before that. */
+async function pump(
+  reader: RecordReader,
+  writer: PartitionWriter,
+  { deps, stop, hard }: Pick<Piece, 'deps' | 'stop' | 'hard'>,
+): Promise<{ ended: boolean; tokens: RecordToken[] }> {
+  const closeAt_ms = deps.clock.monotonic_ms() + deps.partition_seconds * 1000;
+  const tokens: RecordToken[] = [];
+  for (;;) {
+    if (deps.rereads.isFull) throw new RecordOrderLeftError('changes');
+    const batch = await nextBatch(reader, deps, stop).catch((error: unknown) => {
+      // What was read so far is a piece.
+      if (tokens.length > 0 && (stop.aborted || isPassing(error))) return 'broken' as const;
+      throw error;
+    });
+    if (batch === 'broken') return { ended: false, tokens };
+    if (batch === null) return { ended: true, tokens };
+    await writer.write(batch.documents, hard);
+    if (batch.token !== null) tokens.push(batch.token);
+    if (batch.token !== null && deps.clock.monotonic_ms() >= closeAt_ms) return { ended: false, tokens };
+  }
+}
+
+async function nextBatch(
+  reader: RecordReader,
+  { budget }: CopyDependencies,
+  stop: AbortSignal,
+): Promise<RecordBatch | null> {
+  stop.throwIfAborted();
+  await budget.untilFree(stop);
+  return reader.next(stop);
+}
+
+/**
+ * Closes the partition once every event up to its last reading is a durable re-read request: a restart drops the events
+ * up to the reading time of a partition that is done.
+ */
+async function finish(
+  table: PartitionTable,
+  partition: Partition,
+  readTime: bigint,
+  deps: CopyDependencies,
+  stop: AbortSignal,
+): Promise<void> {
+  await deps.untilFlushed(readTime, stop);
+  stop.throwIfAborted();
+  await closePartition(table, partition, deps);
+}
+
+/** Every document that has changed since the scan began is in the re-read set; the others are copied again. */
+async function leave(
+  table: PartitionTable,
+  { reason }: RecordOrderLeftError,
+  deps: CopyDependencies,
+  stop: AbortSignal,
+): Promise<void> {
+  table.leaveRecordOrder(reason);
+  await table.persist();
+  table.divideAt(await deps.recordOrderLeft(table, stop));
+  await table.persist();
+}
