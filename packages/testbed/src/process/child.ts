@@ -68,7 +68,8 @@ export class Child implements AsyncDisposable {
     const pid = process_.pid;
     if (pid !== undefined) reapProcess(pid);
     const exited = exitOf(process_, pid);
-    void exited.catch(() => undefined).then(() => log.end());
+    // Only then nothing more comes: its last lines may arrive after its exit.
+    process_.once('close', () => log.end());
     const ready = await waitUntilReady(process_, options, exited, log);
     if (pid === undefined) throw new Error(`${options.name} did not start.`);
     return new Child(options.name, process_, pid, ready, exited);

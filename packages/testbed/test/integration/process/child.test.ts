@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -47,6 +47,17 @@ test('a killed child does not end in order', async () => {
   );
   expect(await child.kill()).toEqual({ code: null, signal: 'SIGKILL' });
   expect(isAlive(child.pid)).toBe(false);
+});
+
+test('what comes after the exit of a child, from one of its own, is in its log too', async () => {
+  using folder = ScratchFolder.create('test');
+  const later = `setTimeout(() => console.log('late'), 300)`;
+  const script = `
+    require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(later)}], { stdio: 'inherit' }).unref();
+    console.log('ready 5'); process.exit(0)`;
+  const child = await Child.start(options(folder, script));
+  await child.exited;
+  await expect.poll(() => readFileSync(folder.file('child.log'), 'utf8')).toBe('ready 5\nlate\n');
 });
 
 test('reports why a child ended before it was ready', async () => {
