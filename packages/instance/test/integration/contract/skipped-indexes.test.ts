@@ -25,15 +25,18 @@ const arrays = { key: { a: 1, b: 1 }, name: 'arrays' };
 /** Only one shard has it. */
 const partial = { key: { partial: 1 }, name: 'partial' };
 
-/** A collection whose documents are on both shards. */
+/** A collection whose documents are on all shards. */
 async function fillOrders(): Promise<void> {
   const { client } = fixture.cluster0;
   const admin = client.db('admin');
-  const [first, second] = await shardsOf(fixture.cluster0);
+  const [first, ...others] = await shardsOf(fixture.cluster0);
   await admin.command({ enableSharding: 'shop', primaryShard: first?._id });
   await admin.command({ shardCollection: 'shop.orders', key: { region: 1 } });
-  await admin.command({ split: 'shop.orders', middle: { region: 5 } });
-  await admin.command({ moveChunk: 'shop.orders', find: { region: 5 }, to: second?._id });
+  for (const [index, { _id }] of others.entries()) {
+    const region = 5 + index;
+    await admin.command({ split: 'shop.orders', middle: { region } });
+    await admin.command({ moveChunk: 'shop.orders', find: { region }, to: _id });
+  }
   await orders().insertMany(documents.map((document) => ({ ...document })));
 }
 
@@ -176,4 +179,21 @@ describe('indexes that differ or cannot be built', () => {
     await instance.untilState('COMMITTED');
     await expect(orders(fixture.cluster1).insertOne({ n: 7, region: 7 })).rejects.toMatchObject({ code: 11_000 });
   });
+});
+
+it('of three shards most decide which indexes there are', async () => {
+  await fixture.close();
+  fixture = await Fixture.open({ shards: 3 }, { shards: 2 }, { cluster0: '5.0', cluster1: '5.0' });
+  await fillOrders();
+  await onFirstShard({ createIndexes: 'orders', indexes: [partial] });
+  await orders().createIndexes([{ key: { n: 1 }, name: 'most' }]);
+  await onFirstShard({ dropIndexes: 'orders', index: 'most' });
+  await using instance = await fixture.startInstance();
+  const [first] = await shardsOf(fixture.cluster0);
+  await instance.accepted('start', startBody({ indexConflicts: 'majority' }));
+  await instance.untilCanCommit();
+  await untilWarned(instance, 'indexesChosen', new RegExp(`most of shop.orders .*${first?._id ?? ''}`));
+  await instance.accepted('commit');
+  await instance.untilState('COMMITTED');
+  expect(await namesOn(fixture.cluster1)).toEqual(['_id_', 'most', 'region_1']);
 });
