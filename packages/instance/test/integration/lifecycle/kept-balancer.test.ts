@@ -53,35 +53,40 @@ async function load(client: MongoClient): Promise<void> {
       .insertMany(Array.from({ length: ordersMax }, (_, _id) => ({ _id, k: _id % 10, n: 0 })));
 }
 
-it('a source whose chunks and databases move, and which gains a shard, is migrated exactly', async () => {
-  await using fixture = await Fixture.open({ shards: 3 }, { shards: 2 });
-  const { client } = fixture.cluster0;
-  const addShard = await withoutLastShard(fixture.cluster0);
-  await load(client);
-  await client.db('admin').command({ balancerStart: 1 });
-  const board = new Board();
-  const flags = { sourceAccess: 'router', catalogInterval_seconds: 1 };
-  await using one = await fixture.startInstance({ ...flags, id: 'shard0' }, board.seat());
-  await using other = await fixture.startInstance({ ...flags, id: 'shard1' }, board.seat());
-  const changes = fc.sample(change, { seed: testSeed, numRuns: 400 });
-  for (const instance of [one, other]) await instance.accepted('start', startBody({ keepBalancer: true }));
-  for (const [index, each] of changes.entries()) {
-    if (index === 100) await addShard();
-    await apply(client, each);
-  }
-  for (const instance of [one, other]) await instance.untilCanCommit();
-  expect((await client.db('admin').command({ balancerStatus: 1 })).mode).toBe('full');
-  for (const instance of [one, other]) await instance.accepted('commit');
-  for (const instance of [one, other]) await instance.untilState('COMMITTED');
-  for (const name of names) {
-    const [found, expected] = await Promise.all(
-      [fixture.cluster1, fixture.cluster0].map((side) =>
-        side.client.db('shop').collection<Order>(name).find().sort({ _id: 1 }).toArray(),
-      ),
-    );
-    expect(found, name).toEqual(expected);
-  }
-});
+it(
+  'a source whose chunks and databases move, and which gains a shard, is migrated exactly',
+  async () => {
+    await using fixture = await Fixture.open({ shards: 3 }, { shards: 2 });
+    const { client } = fixture.cluster0;
+    const addShard = await withoutLastShard(fixture.cluster0);
+    await load(client);
+    await client.db('admin').command({ balancerStart: 1 });
+    const board = new Board();
+    const flags = { sourceAccess: 'router', catalogInterval_seconds: 1 };
+    await using one = await fixture.startInstance({ ...flags, id: 'shard0' }, board.seat());
+    await using other = await fixture.startInstance({ ...flags, id: 'shard1' }, board.seat());
+    const changes = fc.sample(change, { seed: testSeed, numRuns: 400 });
+    for (const instance of [one, other]) await instance.accepted('start', startBody({ keepBalancer: true }));
+    for (const [index, each] of changes.entries()) {
+      if (index === 100) await addShard();
+      await apply(client, each);
+    }
+    for (const instance of [one, other]) await instance.untilCanCommit();
+    expect((await client.db('admin').command({ balancerStatus: 1 })).mode).toBe('full');
+    for (const instance of [one, other]) await instance.accepted('commit');
+    for (const instance of [one, other]) await instance.untilState('COMMITTED');
+    for (const name of names) {
+      const [found, expected] = await Promise.all(
+        [fixture.cluster1, fixture.cluster0].map((side) =>
+          side.client.db('shop').collection<Order>(name).find().sort({ _id: 1 }).toArray(),
+        ),
+      );
+      expect(found, name).toEqual(expected);
+    }
+  },
+  // A real server takes up to a second for each move.
+  300_000,
+);
 
 it.each([
   ['a source that is read from its shards', { shards: 2 } as const],
