@@ -1,4 +1,4 @@
-import type { Doc } from '../bson/value.js';
+import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { unsimulated } from '../node/unsimulated.js';
 import type { RunStage } from './stage.js';
@@ -35,4 +35,26 @@ export function* rearranged(run: RunStage, docs: Iterable<Doc>): Generator<Doc> 
       ? error
       : unsimulated('what fails in stages that servers rearrange');
   }
+}
+
+/**
+ * 5.0 writes a `$match` anew that it moves ahead of other stages, and cannot read back all that it has written: mostly
+ * not `$all` on the elements that `$elemMatch` looks at.
+ * @throws CommandError 115 where it may fail so
+ */
+export function refuseUnreadableMatch(stages: readonly Doc[]): void {
+  const first = stages.findIndex((stage) => !stage.has('$match'));
+  if (first >= 0 && stages.slice(first).some((stage) => hasAllOfElement(stage.get('$match') ?? null, false)))
+    throw unsimulated('$all within $elemMatch of a $match behind other stages');
+}
+
+/** @param ofElement whether the operators of a value are those of an element */
+function hasAllOfElement(value: Value, ofElement: boolean): boolean {
+  if (Array.isArray(value)) return value.some((inner) => hasAllOfElement(inner, ofElement));
+  if (!(value instanceof Map)) return false;
+  return [...value].some(
+    ([name, inner]) =>
+      (ofElement && name === '$all' && Array.isArray(inner) && inner.length > 0) ||
+      hasAllOfElement(inner, name === '$elemMatch' || (ofElement && name.startsWith('$'))),
+  );
 }

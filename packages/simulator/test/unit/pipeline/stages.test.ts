@@ -137,6 +137,16 @@ describe('what fails in a pipeline', () => {
     expect(() => run([{ $match: { n: 1 } }, failing], numbers)).toThrow('$add only supports numeric or date types');
   });
 
+  it('is refused by name where servers may not read back a match that they bring forward', () => {
+    const onElements = { $match: { a: { $elemMatch: { $not: { $all: [1] } } } } };
+    const onFields = { $match: { a: { $elemMatch: { b: { $all: [1] } } } } };
+    const inFacet = { $facet: { x: [{ $sort: { n: 1 } }, onElements] } };
+    for (const stages of [[{ $sort: { n: 1 } }, onElements], [inFacet]])
+      expect(() => run(stages, numbers)).toThrow(/is not part of this simulation/);
+    expect(run([{ $sort: { n: 1 } }, onFields], numbers)).toBe('[]');
+    expect(run([{ $match: { n: 1 } }, onElements, onElements], [])).toBe('[]');
+  });
+
   it('before its first stage is reported unchanged', () => {
     const broken = function* (): Generator<Doc> {
       yield doc({ _id: 1 });
