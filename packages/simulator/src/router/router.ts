@@ -7,7 +7,6 @@ import type { NodeIdentity } from '../handshake/node-identity.js';
 import { countCommand } from '../handshake/server-status.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { withActualCollection } from './actual-collection.js';
-import { doc } from '../node/doc-fields.js';
 import { databaseOf } from '../node/namespace.js';
 import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
 import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
@@ -36,6 +35,7 @@ import {
   listShards,
   removeShardCommand,
 } from './sharding/shard-commands.js';
+import { type Command, flushRouting, lookingUp, onDatabase } from './target/lookups.js';
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
 import { configureCollectionBalancing } from './sharding/collection-balancing.js';
 import { moveCollectionCommand, unshardCollectionCommand } from './sharding/move-collection.js';
@@ -52,8 +52,6 @@ import { retriedWhenStale } from './target/stale-routing.js';
 import { bulkWrite } from './write/bulk-write.js';
 import type { WriteKind } from './write/write-statements.js';
 import { findAndModifyCommand } from './write/find-and-modify.js';
-
-type Command = (context: RouterContext, request: CommandRequest) => Doc | Promise<Doc>;
 
 /** Refreshes the routing and retries when a shard reports that it is stale. */
 function fresh(command: Command): Command {
@@ -83,14 +81,14 @@ const ddlCommands: readonly (readonly [string, Command])[] = [
   ['drop', collections.dropCommand],
   ['dropDatabase', collections.dropDatabaseCommand],
   ['renameCollection', collections.renameCollectionCommand],
-  ['collMod', collModCommand],
+  ['collMod', lookingUp(collModCommand, { refreshes: false })],
   ['convertToCapped', collections.convertToCappedCommand],
-  ['createIndexes', collections.createIndexesCommand],
-  ['dropIndexes', collections.dropIndexesCommand],
+  ['createIndexes', lookingUp(collections.createIndexesCommand, { refreshes: true })],
+  ['dropIndexes', lookingUp(collections.dropIndexesCommand, { refreshes: false })],
   ['listCollections', lists.listCollectionsCommand],
-  ['listIndexes', lists.listIndexesCommand],
+  ['listIndexes', lookingUp(lists.listIndexesCommand, { refreshes: true })],
   ['listDatabases', lists.listDatabasesCommand],
-  ['collStats', statistics.collStatsCommand],
+  ['collStats', lookingUp(statistics.collStatsCommand, { refreshes: true })],
   ['dbStats', statistics.dbStatsCommand],
   ['dataSize', statistics.dataSizeCommand],
   ['validate', statistics.validateCommand],
@@ -107,27 +105,6 @@ const sessionCommands: readonly (readonly [string, Command])[] = [
   ['commitTransaction', commitTransaction],
   ['abortTransaction', abortTransaction],
 ];
-
-/** `flushRouterConfig`: of everything, of a database or of a collection. */
-function flushRouting({ routing }: RouterContext, { name, body }: CommandRequest): Doc {
-  const flushed = body.get(name);
-  if (typeof flushed !== 'string') routing.clear();
-  else if (flushed.includes('.')) routing.forget(flushed);
-  else routing.forgetDatabase(flushed);
-  return doc(['flushed', true]);
-}
-
-/** A command on a database, after which the router looks up anew what is in it, even where the command fails. */
-function onDatabase(command: Command): Command {
-  return async (context, request) => {
-    try {
-      return await command(context, request);
-    } finally {
-      const database = request.body.get(request.name);
-      if (typeof database === 'string') context.routing.forgetDatabase(database);
-    }
-  };
-}
 
 function shardingCommands(
   balancer: Balancer,
