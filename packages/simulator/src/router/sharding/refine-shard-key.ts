@@ -26,7 +26,7 @@ export async function refineShardKeyCommand(context: RouterContext, request: Com
   }
   const holder = context.catalog.shard(collection.chunks.shards[0] ?? '');
   const facts = holder.access.collection(collection.namespace);
-  if (facts !== undefined) refuseIndexes(facts, key, true);
+  if (facts !== undefined) refuseIndexes(facts, key, { isSharded: true, unique: false });
   const timestamp = context.clock.tick();
   const width = collection.key.fields.length;
   const chunks = collection.chunks.chunks.map((chunk) => ({

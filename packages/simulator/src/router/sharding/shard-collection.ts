@@ -139,15 +139,19 @@ function refuseCollection(facts: CollectionFacts, body: Doc, key: ShardKeyPatter
       `Collection has default collation: ${documentText(collation)}. Must specify collation {locale: 'simple'}`,
     );
   }
-  refuseIndexes(facts, key, false);
+  refuseIndexes(facts, key, { isSharded: false, unique: isTrue(body.get('unique')) });
 }
 
 /**
  * Refuses indexes that conflict with a shard key, and a missing one where there are documents.
- * @param isSharded true where the key refines another one
+ * @param options `isSharded` where the key refines another one; `unique` where it is to be unique
  * @throws CommandError 72
  */
-export function refuseIndexes(facts: CollectionFacts, key: ShardKeyPattern, isSharded: boolean): void {
+export function refuseIndexes(
+  facts: CollectionFacts,
+  key: ShardKeyPattern,
+  options: { isSharded: boolean; unique: boolean },
+): void {
   for (const index of facts.indexes) {
     const fields = docOrEmpty(index.get('key'));
     if (isTrue(index.get('unique')) && !key.isPrefixOf(fields)) {
@@ -157,7 +161,9 @@ export function refuseIndexes(facts: CollectionFacts, key: ShardKeyPattern, isSh
       throw invalidOptions(`${shown}. Uniqueness can't be maintained unless shard key is a prefix`);
     }
   }
-  const serving = facts.indexes.filter((index) => servesKey(index, key));
+  const { isSharded, unique } = options;
+  const found = facts.indexes.filter((index) => servesKey(index, key));
+  const serving = found.length > 0 && unique && !hasUnique(facts.indexes, facts.namespace, key) ? [] : found;
   if (serving.length > 0 && serving.every((index) => facts.isMultikey(textOrEmpty(index.get('name')))))
     throw invalidOptions("couldn't find valid index for shard key");
   const isEmpty = facts.documentCount === 0 && !isSharded;
@@ -190,18 +196,28 @@ async function prepareCollection(
   if (before === undefined)
     await context.sender.run(primary, request, doc(['create', collectionOf(namespace)]), { db });
   const indexes = before?.indexes ?? primary.access.collection(namespace)?.indexes ?? [];
-  if (
-    indexes.some(
-      (index) => servesKey(index, key) && (!unique || isTrue(index.get('unique')) || index.get('name') === '_id_'),
-    )
-  )
-    return;
+  if (indexes.some((index) => servesKey(index, key)) && (!unique || hasUnique(indexes, namespace, key))) return;
   const spec = doc(['key', key.doc], ['name', indexName(key)]);
   if (unique) spec.set('unique', true);
   if (before?.options.has('collation') === true) spec.set('collation', doc(['locale', 'simple']));
   await context.sender.run(primary, request, doc(['createIndexes', collectionOf(namespace)], ['indexes', [spec]]), {
     db,
   });
+}
+
+/**
+ * Whether there is an index of exactly a shard key that is to be unique.
+ * @throws CommandError 72 when it is not unique
+ */
+function hasUnique(indexes: readonly Doc[], namespace: string, key: ShardKeyPattern): boolean {
+  const same = indexes.find((index) => {
+    const fields = docOrEmpty(index.get('key'));
+    return key.isPrefixOf(fields) && fields.size === key.fields.length;
+  });
+  if (same === undefined) return false;
+  if (isTrue(same.get('unique')) || key.fields[0] === '_id') return true;
+  const rule = 'index not unique, and unique index explicitly specified';
+  throw invalidOptions(`can't shard collection ${namespace}, ${documentText(key.doc)} ${rule}`);
 }
 
 /** The name of an index that is made for a shard key. */
