@@ -187,6 +187,19 @@ export const checkpointHazards: readonly Hazard[] = [
           ),
         ],
       },
+      {
+        takesOut: 'renames from excluded namespaces, by which `$out` and `convertToCapped` replace a collection',
+        file: instance('apply/event-dispatcher.ts'),
+        symbol: 'isWrite',
+        find: 'return to !== null && this.#isIncluded(to.database, to.name);',
+        replace: "return to !== null && this.#isIncluded(to.database, to.name) && name === '';",
+        tests: [
+          instanceTest(
+            'apply/dispatch-limits.test.ts',
+            'counts renames above it from excluded namespaces: $out replaces a collection by one of its own',
+          ),
+        ],
+      },
     ],
   },
 ];

@@ -208,10 +208,17 @@ export class EventDispatcher {
     if (routed.kind === 'data') this.#routeData(routed.event, routed.database, routed.name);
   }
 
+  /** Also a rename from elsewhere: `$out` and `convertToCapped` replace a collection by one of their own. */
   #isWrite(event: StreamEvent): boolean {
-    const namespace = event.kind === 'data' ? event : event.event;
-    // Internal events of a shard (kNewShardDetected) have no namespace and are no writes.
-    return namespace.database !== '' && this.deps.includes(namespace.database, namespace.name);
+    const { database, name } = event.kind === 'data' ? event : event.event;
+    if (this.#isIncluded(database, name)) return true;
+    const to = event.kind === 'data' ? null : event.event.to;
+    return to !== null && this.#isIncluded(to.database, to.name);
+  }
+
+  /** Internal events of a shard (kNewShardDetected) have no namespace and are no writes. */
+  #isIncluded(database: string, name: string): boolean {
+    return database !== '' && this.deps.includes(database, name);
   }
 
   /** Streams resume by time, so that events at that time come a second time. */

@@ -54,6 +54,15 @@ it(
 it.each([
   ['drops a collection', (migration: EmbeddedMigration) => migration.source.db('shop').dropCollection('plain')],
   [
+    'replaces a collection by $out',
+    (migration: EmbeddedMigration) =>
+      migration.source
+        .db('shop')
+        .collection('plain')
+        .aggregate([{ $match: { n: 1 } }, { $out: 'plain' }])
+        .toArray(),
+  ],
+  [
     'drops a collection and creates it again',
     async (migration: EmbeddedMigration) => {
       await migration.source.db('shop').dropCollection('plain');

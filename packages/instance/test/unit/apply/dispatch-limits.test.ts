@@ -89,6 +89,17 @@ describe('the ceiling', () => {
     expect(dispatcher.writesAboveCeiling).toMatchObject({ writes: 2, createsAndDrops: 2 });
   });
 
+  it('counts renames above it from excluded namespaces: $out replaces a collection by one of its own', () => {
+    const includes = (_database: string, name: string): boolean => name === collectionOf().name;
+    const dispatcher = fixture.dispatcherOf({ includes });
+    dispatcher.setCeiling(20n);
+    const out = { uuid: collectionOf().uuid, name: 'tmp.agg_out.1' };
+    dispatcher.route(step([ddlEventOf('rename', 21n, out, 'excluded')], 30n));
+    expect(dispatcher.writesAboveCeiling.writes).toBe(0);
+    dispatcher.route(step([ddlEventOf('rename', 31n, out, collectionOf().name)], 40n));
+    expect(dispatcher.writesAboveCeiling.writes).toBe(1);
+  });
+
   it('counts writes above it that an earlier process routed', () => {
     const dispatcher = fixture.dispatcherOf({}, collectionOf(), 25n);
     dispatcher.setCeiling(20n);

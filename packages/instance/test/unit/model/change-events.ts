@@ -48,10 +48,11 @@ export function eventOf(change: SeenChange, time: bigint, collection: NamedColle
 }
 
 /** The bytes of a DDL change as one shard shows it. */
-export function ddlEventOf(operation: string, time: bigint, { uuid, name }: NamedCollection): Buffer {
+export function ddlEventOf(operation: string, time: bigint, { uuid, name }: NamedCollection, to?: string): Buffer {
   const builder = new DocumentBuilder().begin('_id').string('_data', tokenOf(time, uuid)).end();
   builder.string('operationType', operation).timestamp('clusterTime', time);
   builder.begin('ns').string('db', modelNamespace.database).string('coll', name).end();
+  if (to !== undefined) builder.begin('to').string('db', modelNamespace.database).string('coll', to).end();
   return Buffer.from(builder.finish());
 }
 
