@@ -39,6 +39,19 @@ export const recordOrderHazards: readonly Hazard[] = [
           ),
         ],
       },
+      {
+        takesOut: 'the re-reads until it is stored that the copy begins again in `_id` order',
+        file: instance('store/partition-table.ts'),
+        symbol: 'leaveRecordOrder',
+        find: 'await this.persist();\n    for (const partition of this.partitions) partition.leaveRecordOrder();',
+        replace: 'for (const partition of this.partitions) partition.leaveRecordOrder();\n    await this.persist();',
+        tests: [
+          instanceTest(
+            'copy/record-order.test.ts',
+            'record order is left only once that is stored: until then events cause re-reads',
+          ),
+        ],
+      },
     ],
   },
   {

@@ -148,8 +148,7 @@ async function leave(
   deps: CopyDependencies,
   stop: AbortSignal,
 ): Promise<void> {
-  table.leaveRecordOrder(reason);
-  await table.persist();
+  await table.leaveRecordOrder(reason);
   table.divideAt(await deps.recordOrderLeft(table, stop));
   await table.persist();
 }

@@ -93,10 +93,15 @@ export class PartitionTable {
     return rest;
   }
 
-  /** Ends the copy in record order of the one partition; it waits, dirty, for a copy in `_id` order. */
-  leaveRecordOrder(reason: CopyOrderReason): void {
-    for (const partition of this.partitions) partition.leaveRecordOrder();
+  /**
+   * Ends the copy in record order of the one partition; it waits, dirty, for a copy in `_id` order. Stored first: a
+   * process that found the scan would continue it, without the documents that events have removed since.
+   */
+  async leaveRecordOrder(reason: CopyOrderReason): Promise<void> {
+    for (const partition of this.partitions) partition.startLeaving();
     this.chosenOrder = { order: '_id', reason };
+    await this.persist();
+    for (const partition of this.partitions) partition.leaveRecordOrder();
   }
 
   /** Divides the one waiting partition at distinct `_id`s in order. */

@@ -36,6 +36,7 @@ export class Partition implements IdRange {
   #documents = 0;
   #closing = false;
   #reopening = false;
+  #leaving = false;
   #buffered: ChangeEvent[] = [];
   #scan: RecordScan | null;
 
@@ -154,9 +155,15 @@ export class Partition implements IdRange {
     this.#state = 'waiting';
   }
 
-  /** The next attempt is one in `_id` order, which replaces what the destination has. */
+  /** From now on the durable form is one of a copy in `_id` order, dirty; events cause re-reads as before. */
+  startLeaving(): void {
+    this.#leaving = true;
+  }
+
+  /** The durable form has no scan. The next attempt is one in `_id` order, which replaces what the destination has. */
   leaveRecordOrder(): void {
     this.#scan = null;
+    this.#leaving = false;
     this.#dirty = true;
     this.#countScanned();
   }
@@ -258,12 +265,12 @@ export class Partition implements IdRange {
       lower: storedValue(this.lower),
       upper: storedValue(this.#upper),
       state: this.#storedState(),
-      dirty: (this.#dirty || this.#reopening) && !this.#closing,
+      dirty: (this.#dirty || this.#reopening || this.#leaving) && !this.#closing,
       readTime: storedTime(this.#readTime),
       readEnd: storedTime(this.#readEnd),
       bytes: this.#bytes,
       documents: this.#documents,
-      ...(this.#scan === null || this.#closing ? {} : { scan: this.#scan.stored() }),
+      ...(this.#scan === null || this.#closing || this.#leaving ? {} : { scan: this.#scan.stored() }),
     };
   }
 

@@ -69,11 +69,11 @@ export class RereadRelief {
       return false;
     }
     const { table, partition } = range;
-    // The documents that it would have re-read are copied again.
-    if (partition.scan !== null) table.leaveRecordOrder('changes');
     // Stored first: events dropped from here on are only in the copy to come.
     partition.startReopening();
     await table.persist();
+    // The documents that its scan would have re-read are copied again.
+    if (partition.scan !== null) await table.leaveRecordOrder('changes');
     // Events beyond the dispatched position may have been applied: an earlier read would revert them.
     partition.reopen(this.stages.latest());
     this.#present = range;

@@ -66,10 +66,13 @@ let table: PartitionTable;
 /** What happens, in order. */
 let log: string[];
 let rereads: RereadSet;
+let onSave: (partitions: Document[]) => void;
 
 function prepare(changes: Partial<SyncedCollection> = {}): Partition {
-  const save = (_collection: SyncedCollection, partitions: Document[]): Promise<void> =>
-    Promise.resolve(void log.push(`save ${partitions.map(({ state }) => String(state)).join()}`));
+  const save = (_collection: SyncedCollection, partitions: Document[]): Promise<void> => {
+    onSave(partitions);
+    return Promise.resolve(void log.push(`save ${partitions.map(({ state }) => String(state)).join()}`));
+  };
   table = PartitionTable.fresh(collectionOf(changes), [], save, undefined, { order: 'natural', reason: 'requested' });
   const [partition] = table.partitions;
   if (partition === undefined) throw new Error('a table has a partition');
@@ -78,6 +81,7 @@ function prepare(changes: Partial<SyncedCollection> = {}): Partition {
 
 beforeEach(() => {
   [shard, position, log] = [new RecordShard(), 20n, []];
+  onSave = () => undefined;
   const storage = { upsert: () => Promise.resolve(), remove: () => Promise.resolve() };
   rereads = new RereadSet(storage, new ByteBudget(1_000), 2);
   const write = ({ kind, statements }: RawWrite) => {
@@ -176,6 +180,22 @@ test('when too many documents change, they are copied again in _id order, from s
     [1, 2, 3].map(() => ({ state: 'waiting', dirty: true, scan: null })),
   );
   expect(table.partitions[1]?.lower).toEqual(rawOf(3));
+});
+
+test('record order is left only once that is stored: until then events cause re-reads', async () => {
+  const partition = prepare();
+  const left: [dirty: unknown, scans: boolean][] = [];
+  onSave = ([whole]) => {
+    if (whole !== undefined && !('scan' in whole)) left.push([whole.dirty, partition.scan !== null]);
+  };
+  shard.before = ({ find }) => {
+    if (find !== undefined) throw serverError(9, 'FailedToParse');
+  };
+  await copy(partition);
+  expect(left).toEqual([
+    [true, true],
+    [true, false],
+  ]);
 });
 
 test('a server that takes no such read is read in _id order', async () => {
