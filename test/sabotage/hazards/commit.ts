@@ -45,7 +45,7 @@ export const commitHazards: readonly Hazard[] = [
       {
         takesOut: 'the tasks, in the last look',
         file: instance('lifecycle/leader/last-look.ts'),
-        symbol: 'refuseLateWrites',
+        symbol: 'lookForLate',
         find: 'drained?.lookedTo?.equals(lastLook) === true',
         replace: "drained !== null || 'lookedTo' in lastLook",
         tests: [

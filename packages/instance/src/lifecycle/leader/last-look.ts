@@ -6,7 +6,7 @@ import type { MigrationDependencies } from '../migration/migration-dependencies.
 import { movedCatalog } from '../migration/moved-catalog.js';
 import { allTasks, type MigrationView, untilOrFor } from '../migration/migration-watch.js';
 import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
-import { lateWrites, totalOf } from './late-writes.js';
+import { type LateWrites, lateWrites, totalOf } from './late-writes.js';
 import { untilTransactionsEnd } from './source-transactions.js';
 
 /** The leader writes a note on idle shards this often while their streams have to pass the time of the look. */
@@ -24,8 +24,25 @@ export async function refuseLateWrites(
   catalog: Catalog,
   signal: AbortSignal,
 ): Promise<void> {
-  const { watch, records, fleet } = deps;
   await untilTransactionsEnd(deps, leaderEpoch, signal);
+  const look = (): Promise<LateWrites> => lookForLate(deps, leaderEpoch, catalog, signal);
+  const late = await countLate(deps, look, catalog, signal);
+  if (late > 0)
+    throw new ConvoyError(
+      'sourceWritesAfterCommit',
+      `The source saw ${late} or more writes after the commit time, which the destination does not have. ` +
+        'The destination stays closed.',
+    );
+}
+
+/** Late writes, once every task has read its stream past a time that is taken now. */
+async function lookForLate(
+  deps: MigrationDependencies,
+  leaderEpoch: number,
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<LateWrites> {
+  const { watch, records, fleet } = deps;
   const lastLook = timestampOf(await sourceTimeAboveAll(deps, signal));
   await records.updateAsLeader(leaderEpoch, { lastLook }, signal);
   fleet.wake();
@@ -36,23 +53,25 @@ export async function refuseLateWrites(
     await untilOrFor(deps, isDecided, wake_ms, signal);
     if (!isDecided(watch.view)) await wakeSource(deps, signal);
   }
-  const late = await countLate(deps, catalog, signal);
-  if (late > 0)
-    throw new ConvoyError(
-      'sourceWritesAfterCommit',
-      `The source saw ${late} or more writes after the commit time, which the destination does not have. ` +
-        'The destination stays closed.',
-    );
+  return lateWrites(watch.view, catalog);
 }
 
 /**
  * Late writes by users. Creations and drops of collections are none where databases may move and did nothing else, and
- * deletes in TTL collections are none under the UUIDs that they have got by moving.
+ * deletes in TTL collections are none under the UUIDs that they have got by moving. A user may have dropped a
+ * collection before the first look and filled it again until the catalog was read: a second look sees these writes.
  */
-async function countLate(deps: MigrationDependencies, catalog: Catalog, signal: AbortSignal): Promise<number> {
-  const { view } = deps.watch;
-  const late = lateWrites(view, catalog);
-  if (totalOf(late) === 0 || late.writes > 0 || !keepsBalancer(view.record)) return totalOf(late);
-  const moved = await movedCatalog({ ...deps, record: view.record }, catalog, signal);
-  return moved === null ? totalOf(late) : lateWrites(view, [...catalog, ...moved]).collectionsWithDeletes;
+async function countLate(
+  deps: MigrationDependencies,
+  look: () => Promise<LateWrites>,
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<number> {
+  const late = await look();
+  const { record } = deps.watch.view;
+  if (totalOf(late) === 0 || late.writes > 0 || !keepsBalancer(record)) return totalOf(late);
+  const moved = await movedCatalog({ ...deps, record }, catalog, signal);
+  if (moved === null) return totalOf(late);
+  const { writes } = await look();
+  return writes + lateWrites(deps.watch.view, [...catalog, ...moved]).collectionsWithDeletes;
 }

@@ -1,0 +1,85 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { BSON, type Document, Timestamp } from 'mongodb';
+import { beforeEach, expect, it } from 'vitest';
+import { compileNamespaceFilter } from '../../../../src/catalog/namespace-filter.js';
+import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
+import type { CallOptions, ClusterClient } from '../../../../src/cluster/node-client.js';
+import { refuseLateWrites } from '../../../../src/lifecycle/leader/last-look.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
+import { fakeCluster } from '../../fake-node-client.js';
+import { clientWith } from '../../model/client-with.js';
+import { never, once } from '../../model/parts.js';
+
+const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', keepBalancer: true });
+let source: FakeCatalogServer;
+let destination: FakeCatalogServer;
+let times: number;
+let looks: number;
+/** What a task finds at each look. */
+let found: { eventsAbove: number; createsAndDrops: number }[];
+
+function clusterOf({ client }: FakeCatalogServer): ClusterClient {
+  const command = (database: string, sent: Document, call: CallOptions): Promise<Document> => {
+    if (sent.aggregate === 1) return Promise.resolve({ cursor: { firstBatch: [] } });
+    if (!('appendOplogNote' in sent)) return client.command(database, sent, call);
+    times += 1;
+    return Promise.resolve({ operationTime: new Timestamp({ t: 100, i: times }) });
+  };
+  const router = clientWith({ command, openCursor: client.openCursor.bind(client) });
+  return fakeCluster({ router, kind: 'sharded', shardIds: ['a', 'b'], version: [6, 0, 0] });
+}
+
+beforeEach(() => {
+  [source, destination] = [new FakeCatalogServer(['a', 'b']), new FakeCatalogServer(['a', 'b'])];
+  for (const server of [source, destination]) server.add('shop.orders', { documents: [{ _id: 1 }] });
+  [times, looks] = [0, 0];
+});
+
+/** Looks after the collections have got new UUIDs. */
+async function look(): Promise<void> {
+  const catalog = await readCatalog(clusterOf(source), compileNamespaceFilter(options), never);
+  for (const collection of source.databases.get('shop')?.collections.values() ?? []) collection.uuid = new BSON.UUID();
+  const record = { options, warnings: [], taskIds: ['a'] } as unknown as MigrationRecord;
+  const task = { drained: null } as unknown as TaskRecord;
+  const view = { record, tasks: new Map([['a', task]]) };
+  const deps = {
+    runtime: { retrying: once, clock: { monotonic_ms: () => 0 } },
+    source: clusterOf(source),
+    destination: clusterOf(destination),
+    fleet: { wake: () => undefined },
+    watch: { view, refresh: () => Promise.resolve(view) },
+    records: {
+      updateAsLeader: (_epoch: number, { lastLook }: Partial<MigrationRecord>) => {
+        const news = found[Math.min(looks, found.length - 1)];
+        looks += 1;
+        task.drained = { round: 1, deletedIn: [], ...news, lookedTo: lastLook } as unknown as TaskRecord['drained'];
+        record.lastLook = lastLook ?? null;
+        return Promise.resolve();
+      },
+    },
+  } as unknown as MigrationDependencies;
+  await refuseLateWrites(deps, 1, catalog, never);
+}
+
+it('takes no second look when the first has found nothing', async () => {
+  found = [{ eventsAbove: 0, createsAndDrops: 0 }];
+  await look();
+  expect(looks).toBe(1);
+});
+
+it('takes a drop for a move when a second look, after the reading of the catalog, finds no writes', async () => {
+  found = [{ eventsAbove: 0, createsAndDrops: 1 }];
+  await look();
+  expect(looks).toBe(2);
+});
+
+it('finds that a user who had dropped a collection has filled it after the first look', async () => {
+  found = [
+    { eventsAbove: 0, createsAndDrops: 1 },
+    { eventsAbove: 1, createsAndDrops: 1 },
+  ];
+  await expect(look()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
+});
