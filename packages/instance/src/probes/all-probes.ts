@@ -6,6 +6,7 @@ import type { Probe } from './framework/probe.js';
 import { orderAndBounds } from './reads/order-and-bounds.js';
 import { readsAtATime } from './reads/reads-at-a-time.js';
 import { readsByUuid } from './reads/reads-by-uuid.js';
+import { recordOrder } from './reads/record-order.js';
 import { numberedWrites } from './sessions/numbered-writes.js';
 import { transactions } from './sessions/transactions.js';
 import { documentEvents } from './streams/document-events.js';
@@ -22,6 +23,7 @@ export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
   'Reads at one time': readsAtATime,
   'Reads by UUID': readsByUuid,
   'Order and bounds': orderAndBounds,
+  'Record order': recordOrder,
   'Events of documents': documentEvents,
   'Positions of streams': streamPositions,
   'DDL events': ddlEvents,

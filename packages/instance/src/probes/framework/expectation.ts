@@ -30,6 +30,7 @@ export interface ShownCursor {
   readonly firstBatch?: Document[];
   readonly nextBatch?: Document[];
   readonly atClusterTime?: Timestamp;
+  readonly postBatchResumeToken?: Document;
 }
 
 export function cursorIn(reply: Document): ShownCursor {

@@ -1,3 +1,4 @@
+import type { Document } from 'mongodb';
 import {
   accepted,
   acceptedCode,
@@ -24,6 +25,7 @@ const bounded = where(
   (command) => command['min'] !== undefined,
   batch((documents) => [...documents, { place: -1 }]),
 );
+const continued = (command: Document): boolean => command['$_resumeAfter'] !== undefined;
 const findAccepted = on('find', accepted);
 
 /** Servers that read, sort and timestamp differently. */
@@ -81,4 +83,7 @@ export const readingDistortions: Readonly<Record<string, Distortion>> = {
     isFind,
     batch((documents) => documents.slice(0, 100)),
   ),
+
+  'scan-continues-after-a-position': where(continued, none),
+  'position-needs-its-record': where(continued, accepted),
 };
