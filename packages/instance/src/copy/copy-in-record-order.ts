@@ -24,23 +24,39 @@ export async function copyInRecordOrder(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
+  const { full, close } = watchFull(deps);
+  const leaving = AbortSignal.any([stop, full]);
   const copying = {
     attempt: async () => {
       const { scan } = partition;
-      if (scan !== null) await attemptPiece({ table, partition, scan, deps, stop, hard });
+      if (scan !== null) await attemptPiece({ table, partition, scan, deps, stop: leaving, hard }, stop);
     },
     passes: (error: unknown) => !partition.closing && isPassing(error),
     tooMany: () => new RecordOrderLeftError('interrupted'),
   };
   try {
     while (partition.scan !== null) {
-      stop.throwIfAborted();
-      await untilCopied(copying, deps, stop);
+      leaving.throwIfAborted();
+      await untilCopied(copying, deps, leaving);
     }
   } catch (error) {
     if (!(error instanceof RecordOrderLeftError)) throw error;
     await leave(table, error, deps, stop);
+  } finally {
+    close();
   }
+}
+
+/** Aborts once the re-read set is full, also while the copy waits for the stream, whose events fill it. */
+function watchFull({ rereads }: CopyDependencies): { full: AbortSignal; close: () => void } {
+  const [full, closed] = [new AbortController(), new AbortController()];
+  rereads.added
+    .until(() => rereads.isFull, closed.signal)
+    .then(
+      () => full.abort(new RecordOrderLeftError('changes')),
+      () => undefined,
+    );
+  return { full: full.signal, close: () => closed.abort() };
 }
 
 /** Whether another piece may read on after this failure. */
@@ -58,16 +74,17 @@ interface Piece {
   hard: AbortSignal;
 }
 
-async function attemptPiece(piece: Piece): Promise<void> {
+/** @param untilDone ends a copy whose documents are all written */
+async function attemptPiece(piece: Piece, untilDone: AbortSignal): Promise<void> {
   try {
-    await copyPiece(piece);
+    await copyPiece(piece, untilDone);
   } catch (error) {
     if (!piece.partition.closing) abandon(piece.table, piece.partition, piece.deps);
     throw error;
   }
 }
 
-async function copyPiece({ table, partition, scan, deps, stop, hard }: Piece): Promise<void> {
+async function copyPiece({ table, partition, scan, deps, stop, hard }: Piece, untilDone: AbortSignal): Promise<void> {
   const readTime = await beginReading(table, partition, deps, stop);
   const reader = new RecordReader(table.collection, scan, deps, readTime);
   let writer: PartitionWriter | null = null;
@@ -81,7 +98,7 @@ async function copyPiece({ table, partition, scan, deps, stop, hard }: Piece): P
     const { ended, tokens } = await pump(reader, writer, { deps, stop, hard });
     await writer.finish();
     partition.endReading(reader.readEnd);
-    if (ended) await finish(table, partition, readTime, deps, stop);
+    if (ended) await finish(table, partition, readTime, deps, untilDone);
     else {
       partition.endPiece(tokens);
       await table.persist();
@@ -101,7 +118,6 @@ async function pump(
   const closeAt_ms = deps.clock.monotonic_ms() + deps.partition_seconds * 1000;
   const tokens: RecordToken[] = [];
   for (;;) {
-    if (deps.rereads.isFull) throw new RecordOrderLeftError('changes');
     const batch = await nextBatch(reader, deps, stop).catch((error: unknown) => {
       // What was read so far is a piece.
       if (tokens.length > 0 && (stop.aborted || isPassing(error))) return 'broken' as const;

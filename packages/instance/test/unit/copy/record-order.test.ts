@@ -172,7 +172,7 @@ test('when too many documents change, they are copied again in _id order, from s
   shard.before = ({ find }) => {
     if (find === undefined || shard.opened.length !== 1) return;
     const collection = table.collection;
-    for (const id of [1, 2]) rereads.enter({ collection, id: rawOf(id), reason: 'recordOrder', time: 20n });
+    void rereads.add([1, 2].map((id) => ({ collection, id: rawOf(id), reason: 'recordOrder', time: 20n })));
   };
   await copy(partition);
   expect(table.order).toEqual({ order: '_id', reason: 'changes' });
@@ -180,6 +180,22 @@ test('when too many documents change, they are copied again in _id order, from s
     [1, 2, 3].map(() => ({ state: 'waiting', dirty: true, scan: null })),
   );
   expect(table.partitions[1]?.lower).toEqual(rawOf(3));
+});
+
+test('when too many documents change while the copy waits for the stream, it is left too', async () => {
+  const partition = prepare();
+  const { collection } = table;
+  let near: (signal: AbortSignal) => Promise<void> = async (signal) => {
+    near = () => Promise.resolve();
+    await rereads.add([1, 2].map((id) => ({ collection, id: rawOf(id), reason: 'recordOrder', time: 20n })));
+    await new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      if (signal.aborted) reject(signal.reason as Error);
+    });
+  };
+  deps = { ...deps, stream: routedStream({ untilNear: (signal) => near(signal) }) };
+  await copy(partition);
+  expect(table.order).toEqual({ order: '_id', reason: 'changes' });
 });
 
 test('record order is left only once that is stored: until then events cause re-reads', async () => {
