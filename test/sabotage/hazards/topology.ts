@@ -120,14 +120,6 @@ export const topologyHazards: readonly Hazard[] = [
           integrationTest(duringCommit, userAlso),
         ],
       },
-      {
-        takesOut: 'the UUIDs of sharded collections',
-        file: instance('lifecycle/migration/moved-catalog.ts'),
-        symbol: 'movedCatalog',
-        find: ' || entry.sharding !== null) return entry;',
-        replace: ') return entry;',
-        tests: [integrationTest(duringCommit, userAlso)],
-      },
     ],
   },
   {

@@ -42,7 +42,7 @@ export async function movedCatalog(
   const replaced: CatalogEntry[] = [];
   const expected = committed.map((entry) => {
     const present = now.get(namespaceOf(entry));
-    if (present === undefined || present.uuid === entry.uuid || entry.sharding !== null) return entry;
+    if (present === undefined || present.uuid === entry.uuid) return entry;
     replaced.push(entry);
     return { ...entry, uuid: present.uuid };
   });
