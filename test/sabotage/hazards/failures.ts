@@ -85,8 +85,8 @@ export const failureHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the restart after a time that is too old',
-        file: instance('copy/copy-partition.ts'),
-        symbol: 'copyPartition',
+        file: instance('cluster/failure.ts'),
+        symbol: 'mayReadLater',
         find: "['snapshotTooOld', 'catalogChanged']",
         replace: "['catalogChanged']",
         tests: [

@@ -3,7 +3,7 @@ import { isLossless, losslessValue } from '../bson/lossless.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import type { NodeClient } from '../cluster/node-client.js';
-import { classify } from '../cluster/failure.js';
+import { mayReadLater } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import type { BatchItem } from './write-batch.js';
@@ -34,7 +34,7 @@ export function presentOn(destination: NodeClient, retrying: Retrying): FindPres
       () => readKeys(destination, collection, command, signal),
       signal,
     ).catch((error: unknown) => {
-      if (!['snapshotTooOld', 'catalogChanged'].includes(classify(error))) throw error;
+      if (!mayReadLater(error)) throw error;
       return null;
     });
     return keys === null ? null : new Set(items.filter(({ action }) => keys.has(keyText(action.filter))));

@@ -256,6 +256,11 @@ export function losesConnection(error: unknown): boolean {
   return isNetworkFailure(error) || shutdownCodes.has(codeOf(error) ?? undefined);
 }
 
+/** Whether a read may succeed at a later time: its own is too old, or the catalog has changed since. */
+export function mayReadLater(error: unknown): boolean {
+  return ['snapshotTooOld', 'catalogChanged'].includes(classify(error));
+}
+
 /** The name of an error's class; a name that was set by hand counts only if it looks like an identifier. */
 export function className(error: Error): string {
   return /^\w{1,60}$/.test(error.name) ? error.name : error.constructor.name;

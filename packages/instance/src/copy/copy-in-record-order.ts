@@ -1,4 +1,4 @@
-import { classify } from '../cluster/failure.js';
+import { mayReadLater } from '../cluster/failure.js';
 import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { RecordScan, RecordToken } from '../store/record-scan.js';
@@ -61,7 +61,7 @@ function watchFull({ rereads }: CopyDependencies): { full: AbortSignal; close: (
 
 /** Whether another piece may read on after this failure. */
 function isPassing(error: unknown): boolean {
-  return error instanceof OtherRecordsError || ['snapshotTooOld', 'catalogChanged'].includes(classify(error));
+  return error instanceof OtherRecordsError || mayReadLater(error);
 }
 
 /** One piece of a scan. */

@@ -4,7 +4,7 @@ import { containsString, idClass } from '../bson/id-class.js';
 import { isLossless } from '../bson/lossless.js';
 import type { RawValue } from '../bson/scan.js';
 import { highestTime } from '../cluster/cluster-time.js';
-import { classify } from '../cluster/failure.js';
+import { mayReadLater } from '../cluster/failure.js';
 import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
@@ -33,7 +33,7 @@ export async function copyPartition(
         throw error;
       }),
     // The outcome of the closing write is unknown: buffered events must not remove documents of a closed partition.
-    passes: (error: unknown) => !partition.closing && ['snapshotTooOld', 'catalogChanged'].includes(classify(error)),
+    passes: (error: unknown) => !partition.closing && mayReadLater(error),
     tooMany: () => tooManyAttempts(table),
   };
   await untilCopied(copying, deps, stop);
