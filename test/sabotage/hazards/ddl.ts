@@ -40,7 +40,7 @@ export const ddlHazards: readonly Hazard[] = [
         takesOut: 'the DDL watermark, before a collection is followed that streams do not show',
         file: instance('ddl/take-unknown.ts'),
         symbol: 'takeUnknown',
-        find: 'await deps.untilKnown(time, signal);',
+        find: 'await deps.watcher.untilKnown(time, signal);',
         replace: '',
         tests: [
           instanceTest(
@@ -130,8 +130,8 @@ export const ddlHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the wait for all acknowledgements',
-        file: instance('lifecycle/leader/ddl-leader.ts'),
-        symbol: 'apply',
+        file: instance('lifecycle/leader/journal-applier.ts'),
+        symbol: 'run',
         find: 'acknowledged >= ddlChange.ordinal',
         replace: 'acknowledged >= ddlChange.ordinal - 1',
         tests: [

@@ -6,6 +6,7 @@ import { classify, isEventTooLarge } from '../cluster/failure.js';
 import { historyLost } from '../cluster/history-lost.js';
 import { ResumableCursor } from '../cluster/resumable-cursor.js';
 import type { Retrying } from '../cluster/retry.js';
+import type { StreamPatience } from '../store/stream-patience.js';
 import { EventFragments } from './event-fragments.js';
 
 /** How long the server waits for events before it returns an empty batch with the token of its present time. */
@@ -17,13 +18,6 @@ const awaitStart_ms = 100;
 /** The same while a commit waits for the shard, which has no writes any more. */
 const awaitCommit_ms = 50;
 
-/** How urgently the tokens of a stream without events are needed. */
-export interface StreamPatience {
-  /** A commit waits for them. */
-  isAwaited(): boolean;
-  /** All tasks have been idle for some time. */
-  isIdle(): boolean;
-}
 /** About the number of small events that a 16 MB reply holds. */
 const batchDocumentsMax = 10_000;
 /** Far more than most events have, and less than half of 16 MB. */

@@ -5,14 +5,12 @@ import type { CatalogEntry } from '../catalog/namespace.js';
 import type { Namespace } from '../cluster/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
-import type { ClusterClient } from '../cluster/node-client.js';
 import type { DdlChange } from '../store/ddl-journal.js';
 import { adoptCapped } from './adopt-capped.js';
-import { clearName, type DestinationDependencies, dropRecorded, renameRecorded } from './destination-collections.js';
+import { clearName, type LedDestination, dropRecorded, renameRecorded } from './destination-collections.js';
 
 /** Dependencies of applying DDL changes. */
-export interface ApplyDdlDependencies extends DestinationDependencies {
-  destination: ClusterClient;
+export interface ApplyDdlDependencies extends LedDestination {
   filter: NamespaceFilter;
   remap: NamespaceRemap;
   /**

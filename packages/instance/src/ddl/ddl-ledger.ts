@@ -3,6 +3,7 @@ import { highestTime } from '../cluster/cluster-time.js';
 import { restoredEntry, storedEntry } from '../catalog/stored-catalog.js';
 import type { DdlChange, DdlJournal, FoundDdlChange } from '../store/ddl-journal.js';
 import { Condition } from '../store/condition.js';
+import { SerialQueue } from '../store/serial-queue.js';
 import { FollowedCollections } from './followed-collections.js';
 
 /**
@@ -19,7 +20,8 @@ export class DdlLedger {
   readonly #journalledTo = new Map<string, bigint>();
   #known: number;
   #done = 0;
-  #writing: Promise<unknown> = Promise.resolve();
+  /** Each change is judged and written before the next one. */
+  readonly #writing = new SerialQueue();
 
   /**
    * @param atStart the collections at the start of the migration
@@ -88,7 +90,7 @@ export class DdlLedger {
    * @param judge returns the change, given what is followed at that point; null for nothing
    */
   async add(judge: (followed: FollowedCollections) => FoundDdlChange | null, signal: AbortSignal): Promise<void> {
-    await this.#serially(async () => {
+    await this.#writing.run(async () => {
       const found = judge(this.followed);
       if (found === null) return;
       const ddlChange = await this.journal.append(this.leaderEpoch, this.#known + 1, found, signal);
@@ -100,7 +102,7 @@ export class DdlLedger {
 
   /** Records the result of the first entry that is not applied. */
   async finish(result: CatalogEntry | null, signal: AbortSignal): Promise<void> {
-    await this.#serially(async () => {
+    await this.#writing.run(async () => {
       const ddlChange = this.#undone[0];
       if (ddlChange === undefined) return;
       await this.journal.finish(
@@ -133,12 +135,5 @@ export class DdlLedger {
     this.#entries.delete(uuid);
     const isLast = !this.#undone.some((later) => later.uuid === uuid);
     if (operation !== 'drop' && isLast) this.followed.remove(uuid);
-  }
-
-  /** Each change is judged and written before the next one. */
-  async #serially(work: () => Promise<void>): Promise<void> {
-    const turn = this.#writing.then(work);
-    this.#writing = turn.catch(() => undefined);
-    await turn;
   }
 }

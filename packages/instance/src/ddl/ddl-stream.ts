@@ -7,6 +7,7 @@ import { classify } from '../cluster/failure.js';
 import { isAtLeast } from '../cluster/topology.js';
 import { historyLost } from '../cluster/history-lost.js';
 import type { Retrying } from '../cluster/retry.js';
+import type { StreamPatience } from '../store/stream-patience.js';
 
 /**
  * How long the server waits for a change before it reports its position. Routing waits for this stream, so it is short.
@@ -68,10 +69,7 @@ export class DdlStream {
     private readonly position: () => bigint,
     /** Called when the stream is opened: events at or above the position come again. */
     private readonly onOpen: () => void,
-    /** Whether no event has waited for this stream for a long time. */
-    private readonly isIdle: () => boolean,
-    /** Whether a commit waits for the stream's position. */
-    private readonly isAwaited: () => boolean,
+    private readonly patience: StreamPatience,
   ) {}
 
   /** @throws ConvoyError `oplogHistoryLost` if the oplog no longer reaches back to the position */
@@ -130,8 +128,8 @@ export class DdlStream {
   }
 
   #await_ms(): number {
-    if (this.isAwaited()) return commitAwaitData_ms;
-    return this.isIdle() ? idleAwaitData_ms : awaitData_ms;
+    if (this.patience.isAwaited()) return commitAwaitData_ms;
+    return this.patience.isIdle() ? idleAwaitData_ms : awaitData_ms;
   }
 
   /** The shards themselves, if they can be accessed. */

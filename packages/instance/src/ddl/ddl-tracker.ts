@@ -3,11 +3,13 @@ import { namespaceOf, type Sharding } from '../catalog/namespace.js';
 import type { Namespace } from '../cluster/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
+import type { Clock } from '../cluster/clock.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import type { DdlEvent } from './ddl-stream.js';
 import { creationOf, type FollowedCollection, restartOf } from './followed-collections.js';
+import type { SourceNames } from './source-names.js';
 
 /** Dependencies of the tracker. */
 export interface TrackerDependencies {
@@ -23,11 +25,8 @@ export interface TrackerDependencies {
   keepsBalancer: boolean;
   /** A replica set is being sharded: a collection renamed into another database would lose its requested shard key. */
   shardsReplicaSet: boolean;
-  monotonic_ms: () => number;
-  /** Whether the source's catalog no longer shows a collection under a name. */
-  hasLeft(collection: FollowedCollection, signal: AbortSignal): Promise<boolean>;
-  /** A time after everything done on the source so far. */
-  timeAboveAll(signal: AbortSignal): Promise<bigint>;
+  clock: Pick<Clock, 'monotonic_ms'>;
+  source: Pick<SourceNames, 'hasLeft' | 'timeAboveAll'>;
   /** Called for an event that only shows that the catalog should be read. */
   onTrigger(): void;
 }
@@ -123,9 +122,9 @@ export class DdlTracker {
 
   async #giveUpWaiting(one: Incomplete, signal: AbortSignal): Promise<void> {
     const { deps } = this;
-    if (deps.monotonic_ms() - one.since_ms < copiesWait_ms) return;
-    if (await deps.hasLeft(one.collection, signal)) one.includedTo = await deps.timeAboveAll(signal);
-    else one.since_ms = deps.monotonic_ms();
+    if (deps.clock.monotonic_ms() - one.since_ms < copiesWait_ms) return;
+    if (await deps.source.hasLeft(one.collection, signal)) one.includedTo = await deps.source.timeAboveAll(signal);
+    else one.since_ms = deps.clock.monotonic_ms();
   }
 
   async #takeCopy(event: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
@@ -164,8 +163,8 @@ export class DdlTracker {
       last: event.time,
       copies: 0,
       copiesExpected: stands ? Infinity : copies,
-      since_ms: deps.monotonic_ms(),
-      includedTo: stands ? await deps.timeAboveAll(signal) : null,
+      since_ms: deps.clock.monotonic_ms(),
+      includedTo: stands ? await deps.source.timeAboveAll(signal) : null,
     };
     this.#incomplete.set(event.uuid, one);
     return one;

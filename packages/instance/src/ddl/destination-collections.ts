@@ -11,9 +11,9 @@ import type { UuidPairs } from '../store/uuid-pairs.js';
 /** The first release that refuses a command whose collection is not the intended one. */
 const checksUuidRelease = 6;
 
-/** Dependencies of changes to the destination's collections. */
-export interface DestinationDependencies {
-  destination: Pick<ClusterClient, 'router' | 'version'>;
+/** The destination, as only the present leader may change it. */
+export interface LedDestination {
+  destination: ClusterClient;
   pairs: UuidPairs;
   /** Rejects if another leader has taken over; called right before each change. */
   confirm(signal: AbortSignal): Promise<void>;
@@ -23,7 +23,7 @@ export interface DestinationDependencies {
 
 /** Drops the collection that corresponds to a source collection, by its recorded UUID; one that is gone is no error. */
 export async function dropRecorded(
-  deps: DestinationDependencies,
+  deps: LedDestination,
   database: string,
   sourceUuid: string,
   signal: AbortSignal,
@@ -40,7 +40,7 @@ export async function dropRecorded(
  * @throws ConvoyError `internalError` if a followed collection has the name
  */
 export async function clearName(
-  deps: DestinationDependencies,
+  deps: LedDestination,
   database: string,
   name: string,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export async function clearName(
 
 /** Renames the collection that corresponds to a source collection; does nothing if it has the name already. */
 export async function renameRecorded(
-  deps: DestinationDependencies,
+  deps: LedDestination,
   from: { database: string; name: string },
   to: { database: string; name: string },
   sourceUuid: string,
@@ -86,7 +86,7 @@ export async function renameRecorded(
 
 /** The collection with a UUID, whatever its name. */
 export async function findByUuid(
-  deps: DestinationDependencies,
+  deps: LedDestination,
   database: string,
   uuid: string,
   signal: AbortSignal,
@@ -97,7 +97,7 @@ export async function findByUuid(
 
 /** Drops a collection or view as it was listed; one that was dropped or recreated since stays unchanged. */
 export async function drop(
-  deps: Pick<DestinationDependencies, 'destination' | 'confirm'>,
+  deps: Pick<LedDestination, 'destination' | 'confirm'>,
   listed: Pick<ListedNamespace, 'database' | 'name' | 'uuid'>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -111,10 +111,7 @@ export async function drop(
 }
 
 /** Identifies the intended collection by UUID, if the server checks it. */
-export function meaning(
-  { destination }: Pick<DestinationDependencies, 'destination'>,
-  { uuid }: { uuid: string },
-): Document {
+export function meaning({ destination }: Pick<LedDestination, 'destination'>, { uuid }: { uuid: string }): Document {
   if (uuid === '' || destination.version[0] < checksUuidRelease) return {};
   return { collectionUUID: new BSON.UUID(uuid) };
 }

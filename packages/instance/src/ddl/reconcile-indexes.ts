@@ -8,9 +8,9 @@ import type { CatalogEntry } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
 import { serverCode } from '../catalog/server-code.js';
 import { codeOf } from '../cluster/failure.js';
-import { type DestinationDependencies, meaning } from './destination-collections.js';
+import { type LedDestination, meaning } from './destination-collections.js';
 
-type ReconcileDependencies = Pick<DestinationDependencies, 'destination' | 'confirm' | 'skip'>;
+type ReconcileDependencies = Pick<LedDestination, 'destination' | 'confirm' | 'skip'>;
 
 /**
  * Brings the indexes of a collection to the plan, in their temporary form. Conflicting indexes are dropped first, then

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
-import { type DestinationDependencies, meaning } from './destination-collections.js';
+import { type LedDestination, meaning } from './destination-collections.js';
 
 /** The first release whose `collMod` changes capped sizes and pre- and post-images. */
 const changesSizesRelease = 6;
@@ -11,7 +11,7 @@ const changesSizesRelease = 6;
  * capped size before 6.0) stays; the comparison at the commit reports it.
  */
 export async function reconcileOptions(
-  { destination, confirm }: Pick<DestinationDependencies, 'destination' | 'confirm'>,
+  { destination, confirm }: Pick<LedDestination, 'destination' | 'confirm'>,
   source: CatalogEntry,
   found: CatalogEntry,
   signal: AbortSignal,

@@ -1,11 +1,11 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { type CollectionPlan, planCollection, type PlanDependencies } from '../catalog/plan/destination-plan.js';
+import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/plan/destination-plan.js';
 import { holdsDocuments } from '../catalog/read/holds-documents.js';
 import { mapBounded } from '../catalog/map-bounded.js';
 import { IndexBuilds, type IndexBuildProgress } from '../catalog/make/index-builds.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
-import type { ClusterClient } from '../cluster/node-client.js';
-import { drop, type DestinationDependencies, findByUuid } from './destination-collections.js';
+import type { DdlLedger } from './ddl-ledger.js';
+import { drop, type LedDestination, findByUuid } from './destination-collections.js';
 import { reconcileIndexes } from './reconcile-indexes.js';
 import { reconcileOptions } from './reconcile-options.js';
 import { reconcileViews } from './reconcile-views.js';
@@ -14,18 +14,12 @@ import { reconcileViews } from './reconcile-views.js';
 const collectionsParallel = 4;
 
 /** Dependencies of reconciling the destination's definitions. */
-export interface ShapeDependencies extends DestinationDependencies {
-  source: ClusterClient;
-  destination: ClusterClient;
-  indexScope: PlanDependencies['indexScope'];
-  skipped?: PlanDependencies['skipped'];
-  remap: PlanDependencies['remap'];
+export interface ShapeDependencies extends LedDestination, PlanRules {
+  destination: LedDestination['destination'];
   /** Called at the beginning and after every collection, while indexes are built that wait for the copy's end. */
   onIndexProgress?: ((progress: IndexBuildProgress) => void) | undefined;
-  /** Whether the journal has a pending entry about the collection, which is then skipped. */
-  isChanging(sourceUuid: string): boolean;
-  /** Whether a collection of this name is followed. */
-  isFollowedName(database: string, name: string): boolean;
+  /** A collection about which it has a pending entry is skipped. */
+  ledger: Pick<DdlLedger, 'isChanging' | 'followed'>;
   /** Runs work while no entry of the journal is being applied. */
   exclusively(work: () => Promise<void>): Promise<void>;
 }
@@ -51,7 +45,8 @@ export async function reconcileShape(
     entry: { ...plan.entry, database, name },
   });
   const pairs = source.flatMap((entry) => {
-    const uuid = entry.type === 'view' || deps.isChanging(entry.uuid) ? null : deps.pairs.destinationOf(entry.uuid);
+    const uuid =
+      entry.type === 'view' || deps.ledger.isChanging(entry.uuid) ? null : deps.pairs.destinationOf(entry.uuid);
     const there = uuid === null ? undefined : present.get(uuid);
     if (there === undefined) return [];
     return [{ entry, there, plan: underNameOf(planned(entry), there) }];
@@ -65,7 +60,7 @@ export async function reconcileShape(
     await reconcileIndexes(deps, plan, there, signal);
     progress.finish(plan);
   });
-  await reconcileViews({ ...deps, plan: planned }, source, found, signal);
+  await reconcileViews(deps, source.filter(({ type }) => type === 'view').map(planned), found, signal);
   await dropStrays(deps, found, signal);
 }
 
@@ -77,7 +72,7 @@ async function dropStrays(deps: ShapeDependencies, found: Catalog, signal: Abort
   for (const { database, name, type, uuid } of found) {
     if (type === 'view' || deps.pairs.isRecorded(uuid)) continue;
     const source = deps.remap.toSource({ database, name });
-    if (source === null || deps.isFollowedName(source.database, source.name)) continue;
+    if (source === null || deps.ledger.followed.at(source.database, source.name) !== undefined) continue;
     await deps.exclusively(() => dropStray(deps, database, uuid, name, signal));
   }
 }

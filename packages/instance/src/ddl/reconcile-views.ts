@@ -3,26 +3,18 @@ import { createCollection } from '../catalog/make/create-collection.js';
 import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
-import type { ClusterClient } from '../cluster/node-client.js';
-import { type DestinationDependencies, drop } from './destination-collections.js';
-
-/** Dependencies of reconciling views. */
-export interface ViewsDependencies extends DestinationDependencies {
-  destination: ClusterClient;
-  plan(view: CatalogEntry): CollectionPlan;
-}
+import { type LedDestination, drop } from './destination-collections.js';
 
 /**
  * Brings the views of the destination to the source's: creates, changes and drops them. Skips a name that a collection
  * still has: the journal handles it. Views on views need no order: servers allow a view on a missing namespace.
  */
 export async function reconcileViews(
-  deps: ViewsDependencies,
-  source: Catalog,
+  deps: LedDestination,
+  views: readonly CollectionPlan[],
   found: Catalog,
   signal: AbortSignal,
 ): Promise<void> {
-  const views = source.filter(({ type }) => type === 'view').map((view) => deps.plan(view));
   const wanted = new Map(views.map((plan) => [namespaceOf(plan.entry), plan]));
   const present = new Map(found.map((entry) => [namespaceOf(entry), entry]));
   for (const [namespace, entry] of present) {
@@ -36,7 +28,7 @@ export async function reconcileViews(
 }
 
 async function changeView(
-  deps: ViewsDependencies,
+  deps: LedDestination,
   plan: CollectionPlan,
   there: CatalogEntry,
   signal: AbortSignal,
@@ -60,11 +52,11 @@ async function changeView(
   await makeView(deps, plan, signal);
 }
 
-async function makeView(deps: ViewsDependencies, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
+async function makeView(deps: LedDestination, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
   const making = { destination: deps.destination, signal, confirm: () => deps.confirm(signal) };
   await createCollection(making, plan);
 }
 
-function dropView(deps: ViewsDependencies, view: CatalogEntry, signal: AbortSignal): Promise<void> {
+function dropView(deps: LedDestination, view: CatalogEntry, signal: AbortSignal): Promise<void> {
   return drop(deps, view, signal);
 }

@@ -2,20 +2,18 @@ import { timestampOf } from '../cluster/cluster-time.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
 import type { DdlLedger } from './ddl-ledger.js';
+import type { DdlWatcher } from './ddl-watcher.js';
 import { absenceOf, creationOf, type FollowedCollection, type FollowedCollections } from './followed-collections.js';
+import type { SourceNames } from './source-names.js';
 
 /** Dependencies of taking in unknown collections. */
 export interface UnknownDependencies {
   ledger: Pick<DdlLedger, 'journalledTo'>;
   filter: Pick<NamespaceFilter, 'includes'>;
-  /** Names of the collections that a database of the source has now, by UUID. */
-  namesOf(database: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
-  /** A time after everything done on the source so far. */
-  timeAboveAll(signal: AbortSignal): Promise<bigint>;
-  /** Resolves once all changes up to a time are in the journal. */
-  untilKnown(time: bigint, signal: AbortSignal): Promise<void>;
+  source: Pick<SourceNames, 'namesOf' | 'timeAboveAll'>;
+  watcher: Pick<DdlWatcher, 'untilKnown'>;
   /** Adds a change to the journal, judged against what is followed at that point. */
-  add(judge: (followed: FollowedCollections) => FoundDdlChange | null, signal: AbortSignal): Promise<void>;
+  add: DdlLedger['add'];
 }
 
 /**
@@ -32,8 +30,8 @@ export async function takeUnknown(
   const strangers = unknown.filter(({ uuid }) => deps.ledger.journalledTo(uuid) === null);
   if (strangers.length === 0) return;
   const before = await presentNames(deps, strangers, signal);
-  const time = await deps.timeAboveAll(signal);
-  await deps.untilKnown(time, signal);
+  const time = await deps.source.timeAboveAll(signal);
+  await deps.watcher.untilKnown(time, signal);
   const after = await presentNames(deps, strangers, signal);
   for (const { uuid, database, name } of strangers) {
     const present = before.get(uuid);
@@ -47,7 +45,7 @@ export async function takeUnknown(
 
 /** Replacement collections that have arrived: the source's catalog shows them, and they are not followed yet. */
 export async function arrivedOf(
-  deps: Pick<UnknownDependencies, 'ledger' | 'namesOf'>,
+  deps: Pick<UnknownDependencies, 'ledger' | 'source'>,
   arriving: Iterable<FollowedCollection>,
   signal: AbortSignal,
 ): Promise<FollowedCollection[]> {
@@ -57,13 +55,13 @@ export async function arrivedOf(
 }
 
 async function presentNames(
-  deps: Pick<UnknownDependencies, 'namesOf'>,
+  deps: Pick<UnknownDependencies, 'source'>,
   strangers: readonly FollowedCollection[],
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (const database of new Set(strangers.map((stranger) => stranger.database))) {
-    for (const [uuid, name] of await deps.namesOf(database, signal)) names.set(uuid, name);
+    for (const [uuid, name] of await deps.source.namesOf(database, signal)) names.set(uuid, name);
   }
   return names;
 }

@@ -1,8 +1,7 @@
 import type { Document } from 'mongodb';
 import { sameDocument } from '../canonical-text.js';
 import { optionDifferences } from '../collection-options.js';
-import { planIndexes, shardingOn } from './index-plan.js';
-import type { IndexPlanDependencies } from './index-plan.js';
+import { type IndexRules, planIndexes, shardingOn } from './index-plan.js';
 import { isIdIndex, portableIndex } from '../index-spec.js';
 import { sameKey } from '../key-pattern.js';
 import type { Catalog, CatalogEntry, Sharding } from '../namespace.js';
@@ -18,7 +17,7 @@ export interface CatalogDifference {
   detail: string;
 }
 
-export interface CompareOptions extends IndexPlanDependencies {
+export interface CompareOptions extends IndexRules {
   /** `temporary`: before commit, while attributes are deferred; `final`: after Convoy has restored them. */
   form: 'temporary' | 'final';
   remap: NamespaceRemap;

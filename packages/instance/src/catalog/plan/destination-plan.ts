@@ -4,10 +4,7 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import { portableOptions } from '../collection-options.js';
 import { distributeChunks, distributeDatabases } from './distribution.js';
 import type { DestinationRange } from './distribution.js';
-import { planIndexes, shardingOn } from './index-plan.js';
-import type { IndexScope } from './index-scope.js';
-import type { IndexPlan } from './index-plan.js';
-import type { SkippedIndex } from './skipped-index.js';
+import { type IndexPlan, type IndexRules, planIndexes, shardingOn } from './index-plan.js';
 import type { KeyPattern } from '../key-pattern.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import type { Catalog, CatalogEntry } from '../namespace.js';
@@ -36,12 +33,10 @@ export interface DestinationPlan {
   warnings: Warning[];
 }
 
-/** What a plan depends on besides the catalog. */
-export interface PlanDependencies {
+/** What determines a plan besides the catalog. */
+export interface PlanRules extends IndexRules {
   source: Pick<ClusterClient, 'shardIds'>;
   destination: Pick<ClusterClient, 'kind' | 'version' | 'shardIds'>;
-  indexScope: IndexScope;
-  skipped?: readonly SkippedIndex[] | undefined;
   remap: NamespaceRemap;
 }
 
@@ -49,7 +44,7 @@ export interface PlanDependencies {
  * Plans the destination for a source catalog.
  * @param catalog for a migration from a replica set to a sharded cluster: as `applyShardingEntries` returns it
  */
-export function planDestination(catalog: Catalog, deps: PlanDependencies): DestinationPlan {
+export function planDestination(catalog: Catalog, deps: PlanRules): DestinationPlan {
   const planned = catalog.map((entry) => planCollection(entry, deps));
   return {
     databases: planDatabases(
@@ -64,7 +59,7 @@ export function planDestination(catalog: Catalog, deps: PlanDependencies): Desti
 /** Plans one collection, for example one that appeared during the migration. */
 export function planCollection(
   sourceEntry: CatalogEntry,
-  deps: PlanDependencies,
+  deps: PlanRules,
 ): { plan: CollectionPlan; warnings: Warning[] } {
   const entry = deps.remap.onDestination(sourceEntry);
   const { options, storage, warnings } = portableOptions(entry);
@@ -88,7 +83,7 @@ export function planCollection(
   return { plan, warnings: [...warnings, ...indexes.warnings] };
 }
 
-function planDatabases(catalog: Catalog, deps: PlanDependencies): Map<string, string | null> {
+function planDatabases(catalog: Catalog, deps: PlanRules): Map<string, string | null> {
   if (deps.destination.kind === 'replicaSet') return new Map(catalog.map((entry) => [entry.database, null]));
   return distributeDatabases(catalog, deps.source.shardIds, deps.destination.shardIds);
 }

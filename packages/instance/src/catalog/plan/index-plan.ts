@@ -20,11 +20,15 @@ export interface IndexPlan {
   staysPlain?: true;
 }
 
-/** What determines the form of indexes besides the source's catalog. */
-export interface IndexPlanDependencies {
+/** Which indexes the destination should have now. */
+export interface PlannedIndexes {
   indexScope: IndexScope;
   /** Indexes that the destination could not build. One that a shard key needs is never skipped. */
   skipped?: readonly SkippedIndex[] | undefined;
+}
+
+/** What determines the form of indexes besides the source's catalog. */
+export interface IndexRules extends PlannedIndexes {
   /** Its version determines how indexes become unique; a replica set has no shard keys. */
   destination: Pick<ClusterClient, 'kind' | 'version'>;
 }
@@ -52,10 +56,7 @@ export function uniqueConversion(version: readonly [number, number, number]): Un
  * key, which the server requires), TTL indexes never expire and hidden indexes are visible. A shard key's index is
  * planned in every scope. A shard key without supporting index gets a placeholder, which stays.
  */
-export function planIndexes(
-  entry: CatalogEntry,
-  deps: IndexPlanDependencies,
-): { indexes: IndexPlan[]; warnings: Warning[] } {
+export function planIndexes(entry: CatalogEntry, deps: IndexRules): { indexes: IndexPlan[]; warnings: Warning[] } {
   if (entry.type === 'view') return { indexes: [], warnings: [] };
   const namespace = namespaceOf(entry);
   const portable = entry.indexes.filter((index) => !isIdIndex(index)).map((index) => portableIndex(namespace, index));
@@ -153,11 +154,7 @@ function placeholderIndex(shardKey: KeyPattern, unique: boolean, others: readonl
   return unique ? { key: shardKey, name, unique } : { key: shardKey, name };
 }
 
-function deferAttributes(
-  finals: readonly Document[],
-  sharding: Sharding | null,
-  deps: IndexPlanDependencies,
-): IndexPlan[] {
+function deferAttributes(finals: readonly Document[], sharding: Sharding | null, deps: IndexRules): IndexPlan[] {
   const conversion = uniqueConversion(deps.destination.version);
   const keepsUnique = (index: Document): boolean => sharding?.unique === true && sameKey(keyOf(index), sharding.key);
   const isDeferred = (index: Document): boolean => index.unique === true && !keepsUnique(index);

@@ -1,4 +1,6 @@
 import type { Clock } from '../../cluster/clock.js';
+import type { StreamPatience } from '../../store/stream-patience.js';
+import { isStreamAwaited } from '../migration/commit-awaited.js';
 import type { MigrationWatch } from '../migration/migration-watch.js';
 
 /** After this long without work, the leader checks the source's position less often. */
@@ -23,8 +25,8 @@ export class IdleDetector {
   }
 }
 
-/** Detects, from the tasks' records, that no task of a migration has had work for some time. */
-export class IdleTasks {
+/** Detects, from the tasks' records, that no task has had work for some time, or that a commit waits for them. */
+export class IdleTasks implements StreamPatience {
   readonly #idle: IdleDetector;
 
   constructor(
@@ -32,6 +34,10 @@ export class IdleTasks {
     clock: Clock,
   ) {
     this.#idle = new IdleDetector(clock, idle_ms);
+  }
+
+  isAwaited(): boolean {
+    return isStreamAwaited(this.watch.view);
   }
 
   isIdle(): boolean {

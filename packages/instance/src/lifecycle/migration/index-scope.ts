@@ -1,13 +1,11 @@
-import type { IndexPlanDependencies } from '../../catalog/plan/index-plan.js';
+import type { PlannedIndexes } from '../../catalog/plan/index-plan.js';
 import { finalIndexScope, type IndexScope, isBuiltAfterCopy } from '../../catalog/plan/index-scope.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 
 type IndexFields = Pick<MigrationRecord, 'options' | 'indexBuilds'>;
 
 /** What decides about the indexes that the destination should have now. */
-export function plannedIndexes(
-  record: IndexFields & Pick<MigrationRecord, 'skippedIndexes'>,
-): Pick<IndexPlanDependencies, 'indexScope' | 'skipped'> {
+export function plannedIndexes(record: IndexFields & Pick<MigrationRecord, 'skippedIndexes'>): PlannedIndexes {
   return { indexScope: indexScopeOf(record), skipped: record.skippedIndexes };
 }
 

@@ -19,7 +19,6 @@ import {
   type MigrationDependencies,
   readStartCatalog,
 } from '../migration/migration-dependencies.js';
-import { isStreamAwaited } from '../migration/commit-awaited.js';
 import { type MigrationView, untilOrFor } from '../migration/migration-watch.js';
 import { recreateCapped } from '../task/recreate-capped.js';
 import { taskCollection, taskCollections } from '../task/task-collections.js';
@@ -147,7 +146,6 @@ function syncPipeline(
 ): SyncPipeline {
   const { runtime, source, destination, metadata, taskRecords, watch } = deps;
   const migration = watch.view.record;
-  const idle = new IdleTasks(watch, runtime.clock);
   const choice = {
     filter: filterOf(migration),
     remap: remapOf(migration),
@@ -180,11 +178,11 @@ function syncPipeline(
       taskOf: (followed) => taskCollection(followed, shardId, source, choice, keepsBalancer(migration)),
       onFailure: replaced.onFailure,
       wake: () => deps.fleet.wake(),
-      patience: { isAwaited: () => isStreamAwaited(watch.view), isIdle: () => idle.isIdle() },
+      patience: new IdleTasks(watch, runtime.clock),
       recreate: async (entry, confirm, signal) => {
         const [plan] = planOf(deps, [entry]).collections;
         if (plan === undefined) throw new ConvoyError('internalError', 'A capped collection cannot be recreated.');
-        await recreateCapped({ destination, retrying: runtime.retrying, confirm }, plan, signal);
+        await recreateCapped({ destination, confirm }, plan, runtime.retrying, signal);
       },
     },
     replaced.signal,

@@ -1,9 +1,9 @@
-import type { StreamPatience } from '../../apply/change-stream-reader.js';
 import type { CatalogEntry } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 import type { Metadata } from '../../store/metadata.js';
+import type { StreamPatience } from '../../store/stream-patience.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import type { FollowedEntry } from './followed-catalog.js';
 import type { Runtime } from '../migration/runtime.js';

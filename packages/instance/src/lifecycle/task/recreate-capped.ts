@@ -1,29 +1,22 @@
 import { createCollection } from '../../catalog/make/create-collection.js';
 import type { CollectionPlan } from '../../catalog/plan/destination-plan.js';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
-import type { ClusterClient } from '../../cluster/node-client.js';
 import type { Retrying } from '../../cluster/retry.js';
-import { drop } from '../../ddl/destination-collections.js';
-
-/** What recreating a capped collection needs. */
-export interface RecreateDependencies {
-  destination: ClusterClient;
-  retrying: Retrying;
-  /** Rejects when another process owns the task; called right before the drop and right before the create. */
-  confirm(signal: AbortSignal): Promise<void>;
-}
+import { drop, type LedDestination } from '../../ddl/destination-collections.js';
 
 /**
  * Replaces a partly copied capped collection with an empty one, since its documents cannot be deleted. Sessions do not
  * fence drops: the epoch and the UUID show what another process may have created and copied since.
+ * @param deps `confirm` rejects when another process owns the task
  * @throws ConvoyError `staleEpoch` when another process owns the task; as `createCollection`
  */
 export async function recreateCapped(
-  deps: RecreateDependencies,
+  deps: Pick<LedDestination, 'destination' | 'confirm'>,
   plan: CollectionPlan,
+  retrying: Retrying,
   signal: AbortSignal,
 ): Promise<void> {
-  const { destination, retrying } = deps;
+  const { destination } = deps;
   const { database, name } = plan.entry;
   const empty = async (): Promise<void> => {
     const [listed] = await listCollections(destination.router, database, signal, name);

@@ -24,8 +24,7 @@ it('lets the server wait long while nothing is to be routed, and only briefly wh
     once,
     () => 1n,
     () => undefined,
-    () => isIdle,
-    () => isAwaited,
+    { isIdle: () => isIdle, isAwaited: () => isAwaited },
   );
   await stream.next(never);
   for (isIdle of [false, true, true, false]) await stream.next(never);
@@ -78,8 +77,7 @@ it('reads each shard directly before 6.0 if it may, and returns what is below th
     once,
     () => 1n,
     () => undefined,
-    () => false,
-    () => false,
+    { isIdle: () => false, isAwaited: () => false },
   );
   const steps = [await stream.next(never), await stream.next(never), await stream.next(never)];
   expect(opened).toEqual(['shard0', 'shard1']);

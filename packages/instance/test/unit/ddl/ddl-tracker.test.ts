@@ -71,9 +71,8 @@ beforeEach(() => {
     get keepsBalancer() {
       return keepsBalancer;
     },
-    monotonic_ms: () => now_ms,
-    hasLeft: () => Promise.resolve(true),
-    timeAboveAll: () => Promise.resolve(1000n),
+    clock: { monotonic_ms: () => now_ms },
+    source: { hasLeft: () => Promise.resolve(true), timeAboveAll: () => Promise.resolve(1000n) },
     onTrigger: () => (triggers += 1),
   });
 });

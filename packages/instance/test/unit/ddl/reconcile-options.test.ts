@@ -3,7 +3,8 @@ import { beforeEach, expect, it } from 'vitest';
 import { type CollectionPlan, planCollection } from '../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { reconcileOptions } from '../../../src/ddl/reconcile-options.js';
-import { reconcileViews, type ViewsDependencies } from '../../../src/ddl/reconcile-views.js';
+import { reconcileViews } from '../../../src/ddl/reconcile-views.js';
+import type { LedDestination } from '../../../src/ddl/destination-collections.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
@@ -33,12 +34,15 @@ beforeEach(() => {
   });
 });
 
-function deps(): ViewsDependencies {
+function deps(): LedDestination {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
   const confirm = (): Promise<void> => (--allowed < 0 ? Promise.reject(replaced) : Promise.resolve());
-  const plan = (view: CatalogEntry): CollectionPlan =>
-    planCollection(view, { source: { shardIds: ['rs'] }, destination, indexScope: 'all', remap: noRemap }).plan;
-  return { destination, pairs: null as never, confirm, plan };
+  return { destination, pairs: null as never, confirm };
+}
+
+function planned(view: CatalogEntry): CollectionPlan {
+  const { destination } = deps();
+  return planCollection(view, { source: { shardIds: ['rs'] }, destination, indexScope: 'all', remap: noRemap }).plan;
 }
 
 function entryOf(name: string, type: CatalogEntry['type'], options: Document): CatalogEntry {
@@ -82,7 +86,9 @@ it('views are dropped, changed and created, each only by the current leader', as
   const expected = ['drop', 'collMod', 'create'];
   for (let count = 0; count <= expected.length; count += 1) {
     [allowed, client.sent.length] = [count, 0];
-    await reconcileViews(deps(), source, found, never).catch((error: unknown) => expect(error).toBe(replaced));
+    await reconcileViews(deps(), source.map(planned), found, never).catch((error: unknown) =>
+      expect(error).toBe(replaced),
+    );
     expect(changes()).toEqual(expected.slice(0, count));
   }
 });

@@ -72,9 +72,11 @@ async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): 
     showsEachCopy: true,
     keepsBalancer: false,
     shardsReplicaSet: false,
-    monotonic_ms: () => 0,
-    hasLeft: () => Promise.reject(new Error('every copy is there')),
-    timeAboveAll: () => Promise.reject(new Error('every copy is there')),
+    clock: { monotonic_ms: () => 0 },
+    source: {
+      hasLeft: () => Promise.reject(new Error('every copy is there')),
+      timeAboveAll: () => Promise.reject(new Error('every copy is there')),
+    },
     onTrigger: () => undefined,
   });
   for (const event of events) {

@@ -40,9 +40,8 @@ async function take(uuid = built, name = 'orders_new'): Promise<unknown[]> {
   const deps = {
     ledger,
     filter,
-    namesOf: () => Promise.resolve(new Map(present)),
-    timeAboveAll: () => Promise.resolve(time),
-    untilKnown: async () => meanwhile(),
+    source: { namesOf: () => Promise.resolve(new Map(present)), timeAboveAll: () => Promise.resolve(time) },
+    watcher: { untilKnown: async () => meanwhile() },
     add: (...[judge, signal]: Parameters<DdlLedger['add']>) => ledger.add(judge, signal),
   };
   await takeUnknown(deps, [{ uuid, database: 'shop', name }], never);
@@ -96,7 +95,10 @@ describe('an unknown collection', () => {
 });
 
 it('a pending collection has arrived once the catalog shows it, until it is added', async () => {
-  const deps = { ledger, namesOf: () => Promise.resolve(new Map(present)) };
+  const deps = {
+    ledger,
+    source: { namesOf: () => Promise.resolve(new Map(present)), timeAboveAll: () => Promise.resolve(time) },
+  };
   const arriving = [{ uuid: later, database: 'shop', name: 'orders' }];
   expect(await arrivedOf(deps, arriving, never)).toEqual([]);
   present.set(later, 'orders');

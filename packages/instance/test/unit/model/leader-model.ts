@@ -57,6 +57,14 @@ export class LeaderModel {
   #failure: unknown = null;
   #deposed = false;
 
+  /** What the source's catalog shows. */
+  readonly #source = {
+    hasLeft: async ({ uuid, name }: FollowedCollection, signal: AbortSignal) =>
+      (await this.#namesNow(signal)).get(uuid) !== name,
+    namesOf: (_database: string, signal: AbortSignal) => this.#namesNow(signal),
+    timeAboveAll: (signal: AbortSignal) => this.#timeNow(signal),
+  };
+
   constructor(private readonly input: LeaderInput) {
     this.#network = new Network(input.scheduler, input.faults);
     const client = new DestinationClient(input.destination, this.#network, () => undefined, true);
@@ -139,9 +147,8 @@ export class LeaderModel {
       showsEachCopy: true,
       keepsBalancer: false,
       shardsReplicaSet: false,
-      monotonic_ms: () => this.input.scheduler.monotonic_ms(),
-      hasLeft: async ({ uuid, name }, signal) => (await this.#namesNow(signal)).get(uuid) !== name,
-      timeAboveAll: (signal) => this.#timeNow(signal),
+      clock: this.input.scheduler,
+      source: this.#source,
       onTrigger: () => undefined,
     });
   }
@@ -252,9 +259,10 @@ export class LeaderModel {
       ledger: this.#ledger,
       filter,
       remap: noRemap,
-      namesOf: (_database: string, each: AbortSignal) => this.#namesNow(each),
-      timeAboveAll: (each: AbortSignal) => this.#timeNow(each),
-      untilKnown: (time: bigint, each: AbortSignal) => this.#moved.until(() => this.#ddlWatermark > time, each),
+      source: this.#source,
+      watcher: {
+        untilKnown: (time: bigint, each: AbortSignal) => this.#moved.until(() => this.#ddlWatermark > time, each),
+      },
       add: (...[judge, each]: Parameters<DdlLedger['add']>) => this.#ledger.add(judge, each),
     };
     for (;;) {

@@ -73,7 +73,7 @@ function recreate(version: [number, number, number] = [6, 0, 0]): Promise<void> 
     confirmations -= 1;
     return confirmations < 0 ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve();
   };
-  return recreateCapped({ destination, retrying: once, confirm }, plan, never);
+  return recreateCapped({ destination, confirm }, plan, once, never);
 }
 
 function changes(): string[] {

@@ -1,0 +1,74 @@
+import { serverCode } from '../../catalog/server-code.js';
+import { codeOf } from '../../cluster/failure.js';
+import { applyDdlChange, type ApplyDdlDependencies } from '../../ddl/apply-ddl-change.js';
+import type { DdlLedger } from '../../ddl/ddl-ledger.js';
+import type { LedDestination } from '../../ddl/destination-collections.js';
+import type { DdlChange } from '../../store/ddl-journal.js';
+import { SerialQueue } from '../../store/serial-queue.js';
+import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
+import { allTasks } from '../migration/migration-watch.js';
+import { planNewCollection, readSourceCollection } from './source-ddl.js';
+
+/** A running index build, or a router that does not know of a change yet, resolves within moments. */
+const applyAgain_ms = 500;
+
+/** Applies the DDL journal on the destination, one entry after the other. */
+export class JournalApplier {
+  readonly #turn = new SerialQueue();
+
+  constructor(
+    private readonly deps: MigrationDependencies,
+    private readonly ledger: DdlLedger,
+    private readonly destination: LedDestination,
+  ) {}
+
+  /** Runs work while no entry is being applied. */
+  exclusively(work: () => Promise<void>): Promise<void> {
+    return this.#turn.run(work);
+  }
+
+  /** Applies the entries that all tasks have acknowledged, in order, until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { runtime, watch, fleet } = this.deps;
+    const { ledger } = this;
+    for (;;) {
+      await ledger.changed.until(() => ledger.next !== undefined, signal);
+      const ddlChange = ledger.next;
+      if (ddlChange === undefined) continue;
+      fleet.wake();
+      await watch.until((view) => allTasks(view, ({ acknowledged }) => acknowledged >= ddlChange.ordinal), signal);
+      await this.exclusively(async () => {
+        const result = await runtime.retrying('apply a DDL change', () => this.#apply(ddlChange, signal), signal);
+        await ledger.finish(result, signal);
+      });
+      const { operation, database, name, ordinal } = ddlChange;
+      runtime.logger.info(
+        { event: 'ddlChangeApplied', ordinal, operation, database, name },
+        'the leader applied a DDL change',
+      );
+      fleet.wake();
+    }
+  }
+
+  async #apply(ddlChange: DdlChange, signal: AbortSignal): ReturnType<typeof applyDdlChange> {
+    const { deps } = this;
+    const { record } = deps.watch.view;
+    const applying: ApplyDdlDependencies = {
+      ...this.destination,
+      filter: filterOf(record),
+      remap: remapOf(record),
+      readSource: (database, uuid, each) => readSourceCollection(deps, database, uuid, each),
+      plan: (entry, each) => planNewCollection(deps, entry, each),
+      entryOf: (uuid) => this.ledger.entries.get(uuid) ?? null,
+    };
+    for (;;) {
+      try {
+        return await applyDdlChange(applying, ddlChange, signal);
+      } catch (error) {
+        // The server renames no collection while it builds indexes.
+        if (codeOf(error) !== serverCode.backgroundOperationInProgress) throw error;
+        await deps.runtime.clock.sleep(applyAgain_ms, signal);
+      }
+    }
+  }
+}

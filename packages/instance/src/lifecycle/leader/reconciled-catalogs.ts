@@ -1,0 +1,158 @@
+import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
+import type { Catalog } from '../../catalog/namespace.js';
+import { refuseUnmappable } from '../../catalog/namespace-remap.js';
+import { codeOf, failureName } from '../../cluster/failure.js';
+import { adoptCapped } from '../../ddl/adopt-capped.js';
+import type { DdlLedger } from '../../ddl/ddl-ledger.js';
+import type { DdlWatcher } from '../../ddl/ddl-watcher.js';
+import type { LedDestination } from '../../ddl/destination-collections.js';
+import { judgeCatalog } from '../../ddl/judge-catalog.js';
+import { isReplacedIndex, reconcileShape } from '../../ddl/reconcile-shape.js';
+import { refuseExpiring } from '../../preflight/check-verification.js';
+import { keepsBalancer } from '../../store/reversal.js';
+import { plannedIndexes } from '../migration/index-scope.js';
+import { type MigrationDependencies, readDestinationCatalog, remapOf } from '../migration/migration-dependencies.js';
+import { sourceTimeAboveAll } from '../migration/source-time.js';
+import { FollowedSource } from './followed-source.js';
+import type { JournalApplier } from './journal-applier.js';
+import { refuseOtherShards } from './refuse-other-shards.js';
+import { withFollowedSharding } from './source-ddl.js';
+
+/** Minimum interval between comparisons of the catalogs, however much changes. */
+const compareMin_ms = 500;
+
+/** The journal of the migration, as the comparison of the catalogs reads and extends it. */
+export interface LedJournal {
+  ledger: DdlLedger;
+  watcher: Pick<DdlWatcher, 'untilKnown'>;
+  applier: Pick<JournalApplier, 'exclusively'>;
+  /** Adds a change, and wakes the tasks, which have to acknowledge it. */
+  add: DdlLedger['add'];
+}
+
+/** Both catalogs, which the leader compares on change events, periodically, and before the commit. */
+export class ReconciledCatalogs {
+  readonly #followed: FollowedSource;
+  #compareSoon = false;
+
+  constructor(
+    private readonly deps: MigrationDependencies,
+    private readonly leaderEpoch: number,
+    private readonly journal: LedJournal,
+    private readonly destination: LedDestination,
+  ) {
+    this.#followed = new FollowedSource(deps, leaderEpoch);
+  }
+
+  /** Has the catalogs compared soon: a definition has changed. */
+  compareSoon(): void {
+    this.#compareSoon = true;
+  }
+
+  /** The source's catalog as it is now, with the shard keys that its collections have on the destination. */
+  async readSource(signal: AbortSignal): Promise<Catalog> {
+    const { record } = this.deps.watch.view;
+    const { entries } = this.journal.ledger;
+    const catalog = withFollowedSharding(this.deps, await this.#followed.read(signal), entries);
+    refuseExpiring(record.options, catalog);
+    refuseUnmappable(remapOf(record), catalog);
+    return catalog;
+  }
+
+  /**
+   * Compares both catalogs now and brings the destination into line.
+   * @param onIndexProgress called while it builds indexes
+   * @returns false when something changed meanwhile, so that they have to be compared again
+   */
+  async compare(signal: AbortSignal, onIndexProgress?: (progress: IndexBuildProgress) => void): Promise<boolean> {
+    const { runtime } = this.deps;
+    const { ledger } = this.journal;
+    const [before, wasSettled] = [ledger.known, ledger.next === undefined];
+    const now = await this.readSource(signal);
+    const found = await readDestinationCatalog(this.deps, signal);
+    await refuseOtherShards(this.deps, this.leaderEpoch, signal);
+    await this.#journalDifferences(now, found, () => wasSettled && before === ledger.known, signal);
+    try {
+      await this.#reconcile(now, found, onIndexProgress, signal);
+      return true;
+    } catch (error) {
+      // Compares again where the journal, the source or an operator has changed a definition meanwhile.
+      if (signal.aborted || (codeOf(error) === null && before === ledger.known && !isReplacedIndex(error))) throw error;
+      runtime.logger.warn(
+        { event: 'comparisonBrokenOff', failure: failureName(error) },
+        'definitions could not be brought into line; the leader compares them again',
+      );
+      this.#compareSoon = true;
+      return false;
+    }
+  }
+
+  /** Compares until the signal: at intervals, and soon after a change event. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, config } = this.deps.runtime;
+    let took_ms = 0;
+    for (;;) {
+      const since_ms = clock.monotonic_ms();
+      const isDue = (): boolean =>
+        this.#compareSoon || clock.monotonic_ms() - since_ms >= config.catalogInterval_seconds * 1000;
+      // Large catalogs take long to read: reading may take at most half of the time.
+      await clock.sleep(Math.max(compareMin_ms, took_ms), signal);
+      while (!isDue()) await clock.sleep(compareMin_ms, signal);
+      const began_ms = clock.monotonic_ms();
+      this.#compareSoon = false;
+      await this.compare(signal);
+      took_ms = clock.monotonic_ms() - began_ms;
+    }
+  }
+
+  /** Adds to the journal what it lacks: drops and renames come from the stream. */
+  async #journalDifferences(
+    now: Catalog,
+    found: Catalog,
+    isSettled: () => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { ledger, watcher, applier, add } = this.journal;
+    const { pairs } = this.destination;
+    const { record } = this.deps.watch.view;
+    const remap = remapOf(record);
+    const made = [...ledger.entries.values()].map((entry) => remap.onDestination(entry));
+    await applier.exclusively(() => adoptCapped(pairs, made, found, signal));
+    const time = await sourceTimeAboveAll(this.deps, signal);
+    const judged = (): ReturnType<typeof judgeCatalog> =>
+      judgeCatalog({
+        now,
+        found,
+        time,
+        isSettled: isSettled(),
+        keepsBalancer: keepsBalancer(record),
+        ledger,
+        pairs,
+      });
+    if (judged().length === 0) return;
+    // Reads the stream up to now first: a name that seems reused may belong to a renamed collection.
+    await watcher.untilKnown(time, signal);
+    for (const judge of judged()) await add(judge, signal);
+  }
+
+  #reconcile(
+    now: Catalog,
+    found: Catalog,
+    onIndexProgress: ((progress: IndexBuildProgress) => void) | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { runtime, source, watch } = this.deps;
+    const { ledger, applier } = this.journal;
+    const { record } = watch.view;
+    const shape = {
+      ...this.destination,
+      source,
+      ...plannedIndexes(record),
+      remap: remapOf(record),
+      onIndexProgress,
+      ledger,
+      exclusively: (work: () => Promise<void>) => applier.exclusively(work),
+    };
+    return runtime.retrying('bring definitions into line', () => reconcileShape(shape, now, found, signal), signal);
+  }
+}
