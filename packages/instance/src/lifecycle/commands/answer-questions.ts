@@ -15,13 +15,6 @@ const look_ms = 1_000;
 /** Redis loses answers: one is published again while its question stands. */
 const republish_ms = 30_000;
 
-interface Dependencies {
-  runtime: Runtime;
-  fleet: Fleet;
-  /** Whether this instance has no migration. */
-  isIdle: () => boolean;
-}
-
 type Answer<Topic extends QuestionTopic> = Omit<PublishedDetails[Topic], 'questionId' | 'at_ms' | 'failure'>;
 
 /** Finds the answer to a question of a topic, and what stands for it after a failure. */
@@ -38,14 +31,22 @@ const answerings: { readonly [Topic in QuestionTopic]: Answering<Topic> } = {
 /**
  * Answers coordinators' questions before a start, on the leader while it is idle, until the signal. It changes nothing
  * on either cluster. Each topic has one question at a time.
+ * @param isIdle whether this instance has no migration
  */
-export async function answerQuestions(deps: Dependencies, signal: AbortSignal): Promise<void> {
-  await Promise.allSettled(questionTopics.map((topic) => answerTopic(topic, deps, signal)));
+export async function answerQuestions(
+  runtime: Runtime,
+  fleet: Fleet,
+  isIdle: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.allSettled(questionTopics.map((topic) => answerTopic(topic, runtime, fleet, isIdle, signal)));
 }
 
 async function answerTopic(
   topic: QuestionTopic,
-  { runtime, fleet, isIdle }: Dependencies,
+  runtime: Runtime,
+  fleet: Fleet,
+  isIdle: () => boolean,
   signal: AbortSignal,
 ): Promise<void> {
   let last: PublishedDetails[QuestionTopic] | null = null;

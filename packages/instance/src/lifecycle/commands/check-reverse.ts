@@ -8,11 +8,11 @@ import { classify, codeOf } from '../../cluster/failure.js';
 import { historyLost } from '../../cluster/history-lost.js';
 import { within } from '../../cluster/within.js';
 import { type DdlEvent, parseDdlEvent } from '../../ddl/ddl-stream.js';
-import type { MigrationRecord, MigrationRecords, Reversal } from '../../store/migration-record.js';
-import { type Connect, openSource, requireClusterName } from '../migration/clusters.js';
+import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { filterOf } from '../migration/migration-dependencies.js';
 import { movedCatalog } from '../migration/moved-catalog.js';
+import { cleanedUp, requireReversible } from '../migration/next-source.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import type { Runtime } from '../migration/runtime.js';
 import { bringBlock } from '../migration/write-blocks.js';
@@ -35,46 +35,13 @@ const dataAndCollections = [
   { $project: { operationType: 1, clusterTime: 1, collectionUUID: 1, ns: 1, to: 1 } },
 ];
 
-/** What a reversible migration records of its destination: its access and its shards. */
-export async function planReversal(
-  runtime: Runtime,
-  clusters: { source: ClusterClient; destination: ClusterClient },
-  recorded: MigrationRecord | null,
-  connect: Connect,
-  signal: AbortSignal,
-): Promise<Reversal> {
-  const { source, destination } = clusters;
-  const next = await openSource(
-    runtime,
-    requireClusterName(destination.name),
-    recorded?.reversal?.accessBack ?? null,
-    signal,
-    connect,
-  );
-  await next.close();
-  const shards = { sourceShards: [...source.shardIds], destinationShards: [...next.shardIds] };
-  return { turns: 0, ...shards, accessBack: next.access, openedAt: null, openedCatalogEpoch: null, isOver: false };
-}
-
-const cleanedUp = 'The migration was cleaned up, so it can no longer be reversed.';
-
-/** @throws ConvoyError `notReversible` */
-function requireReversible(record: MigrationRecord): Reversal {
-  const { reversal } = record;
-  if (!reversal) throw new ConvoyError('notReversible');
-  if (reversal.isOver) throw new ConvoyError('notReversible', cleanedUp);
-  return reversal;
-}
-
 /**
  * The record of a migration that is about to be reversed.
  * @throws ConvoyError `notReversible`
  */
 export async function readReversible(run: MigrationRun, signal: AbortSignal): Promise<MigrationRecord> {
   const { record } = await run.refresh(signal).catch((error: unknown) => {
-    throw error instanceof ConvoyError && error.error === 'destinationChanged'
-      ? new ConvoyError('notReversible', cleanedUp)
-      : error;
+    throw error instanceof ConvoyError && error.error === 'destinationChanged' ? cleanedUp() : error;
   });
   requireReversible(record);
   return record;
@@ -105,29 +72,6 @@ export async function requireAnswer(
       { cause: error },
     );
   }
-}
-
-/**
- * Connects to the destination as the future source.
- * @throws ConvoyError `wrongCluster`, `reversibleNeedsEqualShardCounts` when its shards have changed since
- */
-export async function openNextSource(
-  runtime: Runtime,
-  record: MigrationRecord,
-  connect: Connect,
-  signal: AbortSignal,
-): Promise<ClusterClient> {
-  const { accessBack, destinationShards } = requireReversible(record);
-  const { name, clusterId } = record.destination;
-  const next = await openSource(runtime, requireClusterName(name), accessBack, signal, connect);
-  const isOther = next.clusterId !== clusterId;
-  if (!isOther && [...next.shardIds].sort().join() === [...destinationShards].sort().join()) return next;
-  await next.close();
-  if (isOther) throw new ConvoyError('wrongCluster');
-  throw new ConvoyError(
-    'reversibleNeedsEqualShardCounts',
-    `Shards of ${name} were added or removed since the start, which a reverse cannot bridge.`,
-  );
 }
 
 /** The clusters of a reverse, and the migration's record. */

@@ -8,14 +8,15 @@ import {
   noteCommand,
   type RecordedCommandName,
 } from '../../store/fleet-commands.js';
-import type { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, refuseOtherOptions } from '../../store/migration-record.js';
 import { turnsOf } from '../../store/reversal.js';
 import type { TaskRecord } from '../../store/task-record.js';
 import { allTasks } from '../migration/migration-watch.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
-type CommandedRun = Pick<MigrationRun, 'refresh'> & { readonly deps: Pick<MigrationRun['deps'], 'ownIds'> };
+type CommandedRun = Pick<MigrationRun, 'refresh' | 'metadata'> & {
+  readonly deps: Pick<MigrationRun['deps'], 'ownIds'>;
+};
 
 /** A command of the whole fleet, or of this instance alone when it has no id. */
 export interface GivenCommand {
@@ -34,7 +35,6 @@ export interface GivenCommand {
 export async function isTaken(
   run: CommandedRun | null,
   { name, commandId, request }: GivenCommand,
-  metadataOf: () => Metadata,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (run === null || commandId === undefined || !isRecorded(name)) return false;
@@ -46,7 +46,7 @@ export async function isTaken(
   if (isDone === null || allTasks(view, isDone)) return false;
   if (name === 'start' && request !== undefined) refuseOtherOptions(record, request);
   if (!run.deps.ownIds.every((id) => isDone(tasks.get(id)))) return false;
-  await noteCommand(metadataOf(), name, commandId, signal);
+  await noteCommand(run.metadata, name, commandId, signal);
   return true;
 }
 

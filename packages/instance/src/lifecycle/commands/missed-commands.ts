@@ -3,23 +3,14 @@ import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import { type MissedCommand, missedCommand } from '../../store/fleet-commands.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
-import type { MigrationView } from '../migration/migration-watch.js';
 import type { Runtime } from '../migration/runtime.js';
+import type { JoinedMigration } from '../run/joined-migration.js';
 
 /** An instance looks for a missed command this often: one or two small reads while it is IDLE, none while it runs. */
 const look_ms = 1_000;
 /** Delay after a refusal; it doubles with each further one, since a start checks both clusters anew. */
 const retry_ms = 5_000;
 const retryMax_ms = 60_000;
-
-export interface MissedCommandsDependencies {
-  runtime: Pick<Runtime, 'clock' | 'logger'>;
-  /** The own sync task. */
-  taskId: string;
-  /** The recorded migration as it is now; null without one. */
-  read: (signal: AbortSignal) => Promise<MigrationView | null>;
-  service: Pick<ContractService, 'start' | 'pause' | 'resume' | 'reverse'>;
-}
 
 /** Takes the commands of the whole fleet that this instance missed: it was away, did not answer, or refused them. */
 export class MissedCommands {
@@ -28,7 +19,13 @@ export class MissedCommands {
   #retryAt_ms = 0;
   #delay_ms = retry_ms;
 
-  constructor(private readonly deps: MissedCommandsDependencies) {}
+  /** @param taskId the own sync task */
+  constructor(
+    private readonly runtime: Pick<Runtime, 'clock' | 'logger'>,
+    private readonly taskId: string,
+    private readonly migration: Pick<JoinedMigration, 'recorded'>,
+    private readonly service: Pick<ContractService, 'start' | 'pause' | 'resume' | 'reverse'>,
+  ) {}
 
   /** Why the instance cannot take the command that it missed; undefined when there is none. */
   get refused(): InstanceReport['refused'] {
@@ -37,7 +34,7 @@ export class MissedCommands {
 
   /** Looks again and again until the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.deps.runtime;
+    const { clock, logger } = this.runtime;
     while (!signal.aborted) {
       await this.look(signal).catch((error: unknown) =>
         logger.debug({ event: 'missedCommandsUnread', err: error }, 'cannot look for missed commands, trying again'),
@@ -48,9 +45,9 @@ export class MissedCommands {
 
   /** Looks once, and takes what was missed. */
   async look(signal: AbortSignal): Promise<void> {
-    const { runtime, taskId, read } = this.deps;
-    const view = await read(signal);
-    const missed = view === null ? null : missedCommand(view.record, view.tasks.get(taskId));
+    const { runtime } = this;
+    const view = await this.migration.recorded();
+    const missed = view === null ? null : missedCommand(view.record, view.tasks.get(this.taskId));
     if (view === null || missed === null) {
       this.#settle();
       return;
@@ -71,12 +68,12 @@ export class MissedCommands {
 
   /** The options are those of the record, so that no instance starts with others. */
   async #take({ name, id }: MissedCommand, { options }: MigrationRecord): Promise<void> {
-    const { service } = this.deps;
+    const { service } = this;
     await (name === 'start' ? service.start(options, id) : service[name](id));
   }
 
   #refuse({ name, id }: MissedCommand, thrown: unknown): void {
-    const { clock, logger } = this.deps.runtime;
+    const { clock, logger } = this.runtime;
     const { error, errorDescription } = toConvoyError(thrown);
     this.#refused = { command: name, error, errorDescription };
     this.#refusedId = id;

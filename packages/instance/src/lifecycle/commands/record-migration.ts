@@ -5,8 +5,8 @@ import { checkStart } from '../../preflight/check-start.js';
 import type { PreflightReport } from '../../preflight/report.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { planReversal } from './check-reverse.js';
 import type { Connect } from '../migration/clusters.js';
+import { planReversal } from '../migration/next-source.js';
 import { logMatched } from './log-matched.js';
 import type { Runtime } from '../migration/runtime.js';
 

@@ -12,13 +12,13 @@ import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
 import { restoredEntry } from '../../catalog/stored-catalog.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import type { DdlJournal } from '../../store/ddl-journal.js';
-import type { Metadata } from '../../store/metadata.js';
-import type { MigrationRecords, MigrationRecord } from '../../store/migration-record.js';
-import type { TaskRecords } from '../../store/task-record.js';
+import { DdlJournal } from '../../store/ddl-journal.js';
+import { Metadata } from '../../store/metadata.js';
+import { MigrationRecords, type MigrationRecord } from '../../store/migration-record.js';
+import { type TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { readStoredEntries } from '../../store/task-storage.js';
 import { plannedIndexes } from './index-scope.js';
-import type { MigrationWatch } from './migration-watch.js';
+import { type MigrationView, MigrationWatch } from './migration-watch.js';
 import type { Runtime } from './runtime.js';
 
 /** What the parts of one migration share within a process. */
@@ -34,6 +34,29 @@ export interface MigrationDependencies {
   watch: MigrationWatch;
   /** The leader's process calls it while it creates collections and indexes. */
   onIndexProgress(progress: IndexBuildProgress): void;
+}
+
+/** One process's part in one direction of a migration. */
+export interface MigrationPart extends Pick<MigrationDependencies, 'runtime' | 'fleet' | 'source' | 'destination'> {
+  /** The cluster with the migration's state. */
+  home: ClusterClient;
+  /** The sync tasks of this process. */
+  ownIds: readonly string[];
+  owner: TaskRecord['owner'];
+  initial: MigrationView;
+}
+
+/** The parts of a migration within a process, on the migration's stored state. */
+export function dependenciesOf(
+  { runtime, fleet, source, destination, home, ownIds, initial }: MigrationPart,
+  onIndexProgress: MigrationDependencies['onIndexProgress'],
+): MigrationDependencies {
+  const metadata = new Metadata(home.router, runtime.retrying);
+  const records = new MigrationRecords(metadata);
+  const taskRecords = new TaskRecords(metadata);
+  const journal = new DdlJournal(metadata, records);
+  const watch = new MigrationWatch(records, taskRecords, fleet, runtime, initial, ownIds);
+  return { runtime, fleet, source, destination, metadata, records, taskRecords, journal, watch, onIndexProgress };
 }
 
 /** The filter of a migration's options. */

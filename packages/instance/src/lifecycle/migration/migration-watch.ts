@@ -168,6 +168,15 @@ export class MigrationWatch {
     }
   }
 
+  /** Keeps the view current while some work lasts. */
+  async runWhile(work: (signal: AbortSignal) => Promise<unknown>, stop: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const watching = this.run(AbortSignal.any([stop, over.signal])).catch((error: unknown) => {
+      if (!over.signal.aborted) throw error;
+    });
+    await Promise.race([work(stop).finally(() => over.abort()), watching]);
+  }
+
   /**
    * DDL watermarks arrive several times a second at all instances: one small read keeps them cheap in a large fleet.
    */

@@ -1,12 +1,11 @@
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import { idleProgress, type Progress, progressInfo, type MigrationState } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Failure, Fleet, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
+import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
 import { publishProgress } from '../../metrics/publish-progress.js';
 import { IdleDetector } from '../leader/idle.js';
 import { ReportedMismatches } from '../leader/verification-mismatches.js';
-import type { ConfiguredClusters } from '../migration/configured-clusters.js';
-import type { Runtime } from '../migration/runtime.js';
+import type { InstanceSetup } from '../run/joined-migration.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import { Rates, reportOf } from '../stats/report.js';
 import { lastingMismatches } from '../stats/verification-stats.js';
@@ -35,11 +34,10 @@ export interface InstanceStatus {
   failure: Failure | null;
 }
 
-export interface InstanceReporterDependencies {
-  runtime: Runtime;
-  fleet: Fleet;
-  identity: InstanceIdentity;
-  clusters: Pick<ConfiguredClusters, 'ids' | 'warnings'>;
+export interface InstanceReporterDependencies extends Pick<
+  InstanceSetup,
+  'runtime' | 'fleet' | 'identity' | 'clusters'
+> {
   status: () => InstanceStatus;
   mismatches: (query: MismatchQuery) => AsyncIterable<Mismatch>;
   /** Why a recorded command cannot be taken. */

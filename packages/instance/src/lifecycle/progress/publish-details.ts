@@ -3,6 +3,7 @@ import {
   type NamespacePart,
   type PublishedDetails,
 } from '@convoy/api/fleet/published-details';
+import { HistoryRecord } from '../../store/history-record.js';
 import { HistoryKeeper } from './history-keeper.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
@@ -32,7 +33,7 @@ export class DetailsPublisher {
     const keeper = new HistoryKeeper({
       runtime,
       fleet,
-      record: run.historyRecord,
+      record: new HistoryRecord(run.metadata),
       expectedIds: this.expectedIds,
       view: () => run.view,
     });

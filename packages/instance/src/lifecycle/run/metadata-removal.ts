@@ -8,13 +8,6 @@ import type { Runtime } from '../migration/runtime.js';
 /** Pause between two looks: a committed process has nothing else to do, and a cleanup is not urgent news. */
 const look_ms = 5_000;
 
-export interface RemovalDependencies {
-  /** Router or replica set of the cluster with the metadata. */
-  home: NodeClient;
-  runtime: Pick<Runtime, 'clock' | 'logger'>;
-  watch: Pick<MigrationWatch, 'until' | 'view'>;
-}
-
 /**
  * Whether the metadata of a committed migration is gone: a cleanup has removed it, and perhaps another migration is
  * recorded in its place. Nothing depends on it any more, but progress says so.
@@ -22,7 +15,12 @@ export interface RemovalDependencies {
 export class MetadataRemoval {
   #isRemoved = false;
 
-  constructor(private readonly deps: RemovalDependencies) {}
+  /** @param home router or replica set of the cluster with the metadata */
+  constructor(
+    private readonly home: NodeClient,
+    private readonly runtime: Pick<Runtime, 'clock' | 'logger'>,
+    private readonly migration: Pick<MigrationWatch, 'until' | 'view'>,
+  ) {}
 
   get isRemoved(): boolean {
     return this.#isRemoved;
@@ -30,9 +28,9 @@ export class MetadataRemoval {
 
   /** Looks again and again once the migration is committed; never rejects, and ends with the signal. */
   async watch(signal: AbortSignal): Promise<void> {
-    const { runtime, watch } = this.deps;
+    const { runtime } = this;
     try {
-      await watch.until(({ record }) => record.phase === 'committed', signal);
+      await this.migration.until(({ record }) => record.phase === 'committed', signal);
       do await runtime.clock.sleep(look_ms, signal);
       while (!(await this.#look(signal)));
     } catch {
@@ -44,10 +42,10 @@ export class MetadataRemoval {
 
   /** A look that fails is repeated without a warning: the destination may be away for good. */
   async #look(signal: AbortSignal): Promise<boolean> {
-    const records = new MigrationRecords(new Metadata(this.deps.home, (_what, operation) => operation()));
+    const records = new MigrationRecords(new Metadata(this.home, (_what, operation) => operation()));
     try {
       const found = await records.read(signal);
-      return found === null || isOther(found, this.deps.watch.view.record);
+      return found === null || isOther(found, this.migration.view.record);
     } catch {
       signal.throwIfAborted();
       return false;

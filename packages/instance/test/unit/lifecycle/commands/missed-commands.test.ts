@@ -26,15 +26,15 @@ beforeEach(() => {
   taken = [];
   now_ms = 0;
   const record = () => ({ phase: 'starting', failure: null, options, fleetCommands: { noted: 1, last: commands } });
-  missed = new MissedCommands({
-    runtime: {
+  missed = new MissedCommands(
+    {
       clock: { monotonic_ms: () => now_ms, now_ms: () => 0, sleep: () => Promise.resolve(), random: () => 0 },
       logger: createLogger({ verbosity: 'FATAL' }),
     },
-    taskId: 'b',
-    read: () => Promise.resolve({ record: record(), tasks: new Map() } as unknown as MigrationView),
-    service: { start: accept('start'), pause: accept('pause'), resume: accept('resume'), reverse: accept('reverse') },
-  });
+    'b',
+    { recorded: () => Promise.resolve({ record: record(), tasks: new Map() } as unknown as MigrationView) },
+    { start: accept('start'), pause: accept('pause'), resume: accept('resume'), reverse: accept('reverse') },
+  );
 });
 
 describe('an instance that missed a command of the whole fleet', () => {

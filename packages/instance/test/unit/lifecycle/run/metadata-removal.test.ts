@@ -1,7 +1,9 @@
 import type { Document } from 'mongodb';
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
-import { MetadataRemoval, type RemovalDependencies } from '../../../../src/lifecycle/run/metadata-removal.js';
+import { MetadataRemoval } from '../../../../src/lifecycle/run/metadata-removal.js';
+import type { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import { FakeNodeClient, serverError } from '../../fake-node-client.js';
 import { never } from '../../model/parts.js';
 import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
@@ -29,11 +31,11 @@ async function lookAt(answers: readonly (Document | null | Error)[]): Promise<{ 
     if (answer instanceof Error) throw answer;
     return { cursor: { id: 0, ns: 'convoy_metadata.migration', firstBatch: answer ? [answer] : [] } };
   };
-  const removal = new MetadataRemoval({
-    home: new FakeNodeClient('home', { find }),
-    runtime: { clock, logger: { info: () => undefined } },
-    watch: { view: { record: own }, until: () => Promise.resolve({ record: own }) },
-  } as unknown as RemovalDependencies);
+  const removal = new MetadataRemoval(
+    new FakeNodeClient('home', { find }),
+    { clock, logger: { info: () => undefined } } as unknown as Runtime,
+    { view: { record: own }, until: () => Promise.resolve({ record: own }) } as unknown as MigrationWatch,
+  );
   await clock.run(removal.watch(AbortSignal.any([never, ending.signal])));
   return { isRemoved: removal.isRemoved, looks };
 }

@@ -1,0 +1,67 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
+import type { MigrationView, MigrationWatch } from '../migration/migration-watch.js';
+
+/** The records of this process's sync tasks, which it takes from a former owner and then speaks for. */
+export class OwnTasks {
+  /** As this process has taken them; empty before that, and after a failure to take them. */
+  #taken: Promise<readonly TaskRecord[]> = Promise.resolve([]);
+  #hasTaken = false;
+
+  constructor(
+    readonly ids: readonly string[],
+    private readonly owner: TaskRecord['owner'],
+    private readonly records: TaskRecords,
+    private readonly watch: Pick<MigrationWatch, 'view' | 'refresh' | 'until'>,
+  ) {}
+
+  /** As last read, those that exist. */
+  get present(): TaskRecord[] {
+    return this.ids.flatMap((id) => this.watch.view.tasks.get(id) ?? []);
+  }
+
+  /**
+   * Takes the tasks: their former owner can write nothing more.
+   * @param sessionsMax server sessions of each task
+   */
+  async take(sessionsMax: number, signal: AbortSignal): Promise<readonly TaskRecord[]> {
+    const taking = this.#take(sessionsMax, signal);
+    this.#taken = taking.catch(() => []);
+    return taking;
+  }
+
+  /** Stores fields of all own records. */
+  async set(fields: Partial<TaskRecord>, signal: AbortSignal): Promise<void> {
+    const taken = await this.#taken;
+    for (const id of this.ids) {
+      // Uses the epoch of this process: a replaced process must not speak for its successor.
+      const own = taken.find((task) => task._id === id) ?? this.watch.view.tasks.get(id);
+      await this.records.update(id, own?.epoch ?? 0, fields, signal);
+    }
+    await this.watch.refresh(signal);
+  }
+
+  /** Whether another process has taken one of the tasks since. */
+  isReplaced({ tasks }: MigrationView): boolean {
+    const { incarnation } = this.owner;
+    return this.#hasTaken && this.ids.some((id) => (tasks.get(id)?.owner ?? this.owner).incarnation !== incarnation);
+  }
+
+  /**
+   * Ends this process once another has taken its tasks. This matters where no write would be refused: before the copy,
+   * and paused. Otherwise this process would take the identity back when the other one is silent for a while.
+   * @throws ConvoyError `staleEpoch` then
+   */
+  async endWhenReplaced(signal: AbortSignal): Promise<void> {
+    const view = await this.watch.until((seen) => seen.record.phase === 'committed' || this.isReplaced(seen), signal);
+    if (this.isReplaced(view)) throw new ConvoyError('staleEpoch');
+  }
+
+  async #take(sessionsMax: number, signal: AbortSignal): Promise<TaskRecord[]> {
+    const owned: TaskRecord[] = [];
+    for (const id of this.ids) owned.push(await this.records.take(id, this.owner, sessionsMax, signal));
+    await this.watch.refresh(signal);
+    this.#hasTaken = true;
+    return owned;
+  }
+}
