@@ -147,10 +147,10 @@ export const checkpointHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the wait until the stream has passed the commit time',
-        file: instance('lifecycle/task/sync-pipeline.ts'),
+        file: instance('lifecycle/task/apply-stage.ts'),
         symbol: 'isQuietUpTo',
-        find: 'this.#dispatcher.position >= time && this.#dispatcher.readAgain',
-        replace: 'this.#dispatcher.readAgain',
+        find: 'this.dispatcher.position >= time && this.dispatcher.readAgain',
+        replace: 'this.dispatcher.readAgain',
         tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'before the stream has passed the commit time')],
       },
       {

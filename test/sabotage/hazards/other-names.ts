@@ -45,7 +45,7 @@ export const otherNameHazards: readonly Hazard[] = [
         takesOut: 'the name on the destination of a renamed collection',
         file: instance('lifecycle/task/task-tables.ts'),
         symbol: 'TaskTables',
-        find: '{ ...to, destination: this.toDestination(to) }',
+        find: '{ ...to, destination: this.remap.toDestination(to) }',
         replace: '{ ...to, destination: task.collection.destination }',
         tests: [migrated],
       },

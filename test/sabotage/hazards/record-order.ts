@@ -30,7 +30,7 @@ export const recordOrderHazards: readonly Hazard[] = [
         takesOut: 'the wait for durable events',
         file: instance('copy/copy-in-record-order.ts'),
         symbol: 'finish',
-        find: 'await deps.untilFlushed(readTime, stop);',
+        find: 'await deps.stream.untilFlushed(readTime, stop);',
         replace: 'void readTime;',
         tests: [
           instanceTest(

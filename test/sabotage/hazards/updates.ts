@@ -14,7 +14,7 @@ export const updateHazards: readonly Hazard[] = [
         takesOut: 'the lower bound of the reading time when a partition with too many re-reads is copied again',
         file: instance('lifecycle/task/reread-relief.ts'),
         symbol: 'begin',
-        find: 'partition.reopen(this.stages.latest());',
+        find: 'partition.reopen(this.stages.dispatcher.latest);',
         replace: 'partition.reopen(0n);',
         tests: [
           instanceTest(

@@ -26,7 +26,7 @@ export interface EventDispatcherDependencies {
   /** Counts changes of migrated data as they are read. */
   recentWrites?: RecentWrites;
   /** Whether the migration includes this namespace. */
-  includes: (database: string, name: string) => boolean;
+  filter: { includes(database: string, name: string): boolean };
 }
 
 /**
@@ -218,7 +218,7 @@ export class EventDispatcher {
 
   /** Internal events of a shard (kNewShardDetected) have no namespace and are no writes. */
   #isIncluded(database: string, name: string): boolean {
-    return database !== '' && this.deps.includes(database, name);
+    return database !== '' && this.deps.filter.includes(database, name);
   }
 
   /** Streams resume by time, so that events at that time come a second time. */
@@ -239,7 +239,7 @@ export class EventDispatcher {
   #routeData(event: ChangeEvent, database: string, name: string): void {
     const collection = this.deps.collections.get(event.uuid);
     if (collection === undefined) {
-      if (this.deps.includes(database, name)) this.deps.onUnknownCollection(database, name, event);
+      if (this.deps.filter.includes(database, name)) this.deps.onUnknownCollection(database, name, event);
       return;
     }
     if (!isOwned(event, collection)) return;

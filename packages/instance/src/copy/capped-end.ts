@@ -24,12 +24,6 @@ export class UncertainEnd extends Error {
   override readonly name = 'UncertainEnd';
 }
 
-export interface CappedEndDependencies {
-  /** Counts the buffered events. While it is full, the stream is not read. */
-  budget: ByteBudget;
-  stream: Pick<RoutedStream, 'untilRoutedOrFull'>;
-}
-
 /** A copy that waits for the stream. */
 interface Waiting extends CappedReading {
   /** Inserts were dropped before the insert of the last document was seen. */
@@ -43,7 +37,11 @@ interface Waiting extends CappedReading {
 export class CappedEnds {
   readonly #waiting = new Map<Partition, Waiting>();
 
-  constructor(private readonly deps: CappedEndDependencies) {}
+  /** @param budget counts the buffered events; while it is full, the stream is not read */
+  constructor(
+    private readonly budget: ByteBudget,
+    private readonly stream: Pick<RoutedStream, 'untilRoutedOrFull'>,
+  ) {}
 
   /**
    * Resolves once everything up to the end of the read is routed and the buffer holds only changes that the copy lacks.
@@ -53,9 +51,9 @@ export class CappedEnds {
     const waiting = { ...reading, hasDropped: false };
     this.#waiting.set(partition, waiting);
     try {
-      while (!(await this.deps.stream.untilRoutedOrFull(reading.end, signal))) {
+      while (!(await this.stream.untilRoutedOrFull(reading.end, signal))) {
         this.#relieve();
-        await this.deps.budget.untilFree(signal);
+        await this.budget.untilFree(signal);
       }
     } finally {
       this.#waiting.delete(partition);
@@ -72,7 +70,7 @@ export class CappedEnds {
   #buffersTooMuch(): boolean {
     let buffered_bytes = 0;
     for (const { buffered } of this.#waiting.keys()) for (const { bytes } of buffered) buffered_bytes += bytes;
-    return buffered_bytes >= this.deps.budget.bytesMax * bufferedFractionMax;
+    return buffered_bytes >= this.budget.bytesMax * bufferedFractionMax;
   }
 
   /**
@@ -113,7 +111,7 @@ export class CappedEnds {
       if (event.operation === 'insert' && index <= upTo && isDropped(event)) insertedAt.set(idText(event.id), index);
     });
     const dropped = partition.dropBuffered((event, index) => index <= (insertedAt.get(idText(event.id)) ?? -1));
-    for (const { bytes } of dropped) this.deps.budget.give(bytes);
+    for (const { bytes } of dropped) this.budget.give(bytes);
     return dropped.length;
   }
 }

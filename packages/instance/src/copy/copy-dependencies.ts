@@ -2,7 +2,6 @@ import type { RawValue } from '../bson/scan.js';
 import type { Clock } from '../cluster/clock.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { ByteBudget } from '../store/byte-budget.js';
-import type { ChangeEvent } from '../store/change-event.js';
 import type { DocumentWriter } from '../store/fenced-writer.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { PartitionTable } from '../store/partition-table.js';
@@ -11,6 +10,14 @@ import type { RoutedStream } from '../store/routed-stream.js';
 import type { CappedEnds } from './capped-end.js';
 import type { CopyConcurrency } from './copy-concurrency.js';
 import type { ReadRate } from './read-rate.js';
+
+/** Begins the copy of a collection again. */
+export interface CopiedCollections {
+  /** Replaces a partly copied capped collection on the destination by an empty one. */
+  recreate(uuid: string, signal: AbortSignal): Promise<void>;
+  /** The copy of a collection leaves record order. @returns where the partitions of the copy in `_id` order start */
+  leaveRecordOrder(table: PartitionTable, signal: AbortSignal): Promise<RawValue[]>;
+}
 
 export interface CopyDependencies {
   /** The source shard, or a router of the source. */
@@ -25,18 +32,8 @@ export interface CopyDependencies {
   /** How many reads and writes are in flight at once. */
   concurrency: CopyConcurrency;
   stream: RoutedStream;
-  /** Resolves once every event up to `time` at the apply workers is durable. */
-  untilFlushed(time: bigint, signal: AbortSignal): Promise<void>;
-  /** Dispatches the buffered events of a partition again. */
-  release(table: PartitionTable, events: readonly ChangeEvent[]): void;
   cappedEnds: CappedEnds;
-  /** Replaces a partly copied capped collection on the destination by an empty one. */
-  recreate(uuid: string, signal: AbortSignal): Promise<void>;
-  /**
-   * Called when the copy of a collection leaves record order.
-   * @returns where the partitions of the copy in `_id` order start
-   */
-  recordOrderLeft(table: PartitionTable, signal: AbortSignal): Promise<RawValue[]>;
+  collections: CopiedCollections;
   /** After this time a partition is split and its rest waits. */
   partition_seconds: number;
   /** How many partitions are copied at once. */

@@ -152,7 +152,7 @@ async function finish(
   deps: CopyDependencies,
   stop: AbortSignal,
 ): Promise<void> {
-  await deps.untilFlushed(readTime, stop);
+  await deps.stream.untilFlushed(readTime, stop);
   stop.throwIfAborted();
   await closePartition(table, partition, deps);
 }
@@ -165,6 +165,6 @@ async function leave(
   stop: AbortSignal,
 ): Promise<void> {
   await table.leaveRecordOrder(reason);
-  table.divideAt(await deps.recordOrderLeft(table, stop));
+  table.divideAt(await deps.collections.leaveRecordOrder(table, stop));
   await table.persist();
 }

@@ -63,7 +63,7 @@ async function attemptCopy(
 ): Promise<void> {
   const wasDirty = partition.dirty;
   const readTime = await beginReading(table, partition, deps, stop);
-  if (wasDirty) await deps.untilFlushed(readTime, stop);
+  if (wasDirty) await deps.stream.untilFlushed(readTime, stop);
   partition.markDirty();
   const marked = table.persist();
   // `pump` awaits it before the first write, so that the first read runs meanwhile.
@@ -116,7 +116,7 @@ export async function beginReading(
 
 /** Ends an attempt without result: the partition waits again, and its buffered events remove their documents. */
 export function abandon(table: PartitionTable, partition: Partition, deps: CopyDependencies): void {
-  deps.release(table, partition.abandon());
+  deps.stream.release(table, partition.abandon());
 }
 
 /** Reads and writes until the partition ends or its time is up. Returns the rest, if it split the partition. */
@@ -152,7 +152,7 @@ async function pump(attempt: Attempt): Promise<Partition | null> {
 /** Makes the rest a partition and dispatches the buffered events again, before a reader can start the rest. */
 function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawValue): Partition {
   const rest = table.splitAt(partition, boundary, wasDirty);
-  deps.release(table, partition.takeBuffered());
+  deps.stream.release(table, partition.takeBuffered());
   return rest;
 }
 
@@ -176,7 +176,7 @@ export async function closePartition(
 ): Promise<void> {
   partition.close();
   await table.persist();
-  deps.release(table, partition.finish());
+  deps.stream.release(table, partition.finish());
 }
 
 function tooManyAttempts(table: PartitionTable): ConvoyError {

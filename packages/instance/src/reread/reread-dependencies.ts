@@ -16,6 +16,12 @@ export interface GivenUpRange {
   left: (dropped: bigint) => void;
 }
 
+/** Chooses a range to copy again when there are too many entries. */
+export interface RangeRelief {
+  /** Null when there is none to give up. */
+  next(): Promise<GivenUpRange | null>;
+}
+
 export interface RereadDependencies {
   /** The source shard, or a router of the source. */
   shard: NodeClient;
@@ -28,13 +34,8 @@ export interface RereadDependencies {
   applyWatermark: ApplyWatermark;
   retrying: Retrying;
   clock: Clock;
-  stream: Pick<RoutedStream, 'position' | 'untilRouted' | 'untilNamed'>;
+  stream: Pick<RoutedStream, 'position' | 'untilRouted' | 'untilNamed' | 'releaseReread'>;
   /** False while the entry's partition is not copied yet, or its collection is suspended for a DDL change. */
   mayRead(entry: RereadEntry): boolean;
-  /**
-   * Chooses a range to copy again when there are too many entries; null when there is none to give up.
-   */
-  givenUp(): Promise<GivenUpRange | null>;
-  /** Passes the buffered events of an entry to its apply worker, before all later ones of its class. */
-  release(entry: RereadEntry): void;
+  relief: RangeRelief;
 }

@@ -46,7 +46,7 @@ export class Rereader {
   /** Works until the stop signal; rejects when a document cannot be written. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
     for (;;) {
-      const range = await this.deps.givenUp();
+      const range = await this.deps.relief.next();
       const batch = range === null ? this.#due() : null;
       const collection = range?.collection ?? batch?.collection;
       const suspend = new AbortController();
@@ -114,7 +114,7 @@ export class Rereader {
     try {
       const outcome = await rereadBatch(collection, entries, this.deps, AbortSignal.any([stop, suspend]), hard);
       for (const blocked of outcome.blocked) await this.#onBlocked(blocked, stop);
-      await rereads.remove(outcome.reread, outcome.readEnd, (entry) => this.deps.release(entry));
+      await rereads.remove(outcome.reread, outcome.readEnd, (entry) => this.deps.stream.releaseReread(entry));
       this.#entriesMax = Math.min(batchEntriesMax, this.#entriesMax * 2);
     } catch (error) {
       if (error instanceof ReadingTooLargeError) {

@@ -173,11 +173,11 @@ function syncPipeline(
       startTime: timeOf(migration.startTime),
       beginsCopied: turnsOf(migration) > 0,
       bytesMax: Math.floor(runtime.config.memoryBytesMax / tasks),
-      includes: (database, name) => choice.filter.includes(database, name),
-      toDestination: (namespace) => choice.remap.toDestination(namespace),
+      filter: choice.filter,
+      remap: choice.remap,
       taskOf: (followed) => taskCollection(followed, shardId, source, choice, keepsBalancer(migration)),
       onFailure: replaced.onFailure,
-      wake: () => deps.fleet.wake(),
+      fleet: deps.fleet,
       patience: new IdleTasks(watch, runtime.clock),
       recreate: async (entry, confirm, signal) => {
         const [plan] = planOf(deps, [entry]).collections;

@@ -1,4 +1,6 @@
+import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { CatalogEntry } from '../../catalog/namespace.js';
+import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
@@ -36,14 +38,14 @@ export interface SyncPipelineDependencies {
   rereadRequestsMax?: number;
   /** Bytes of a collection's part from which on `detectRandomId` samples its `_id`s; by default 20 GiB. */
   detectBytesMin?: number;
-  includes: (database: string, name: string) => boolean;
-  toDestination: NamespaceRemap['toDestination'];
+  filter: Pick<NamespaceFilter, 'includes'>;
+  remap: Pick<NamespaceRemap, 'toDestination'>;
   /** The task's part of a new collection on the source; null when it has none. */
   taskOf: (followed: FollowedEntry) => TaskCollection | null;
   /** Called immediately when a stage fails, while writes in flight still finish. */
   onFailure: (error: unknown) => void;
   /** Wakes the leader to read the task's record. */
-  wake: () => void;
+  fleet: Pick<Fleet, 'wake'>;
   /** Waits for the position of the task's stream. */
   patience: StreamPatience;
   /**

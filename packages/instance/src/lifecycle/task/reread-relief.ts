@@ -1,5 +1,7 @@
+import type { EventDispatcher } from '../../apply/event-dispatcher.js';
 import type { Clock } from '../../cluster/clock.js';
-import type { GivenUpRange } from '../../reread/reread-dependencies.js';
+import type { Copier } from '../../copy/copier.js';
+import type { GivenUpRange, RangeRelief } from '../../reread/reread-dependencies.js';
 import type { Partition } from '../../store/partition.js';
 import type { PartitionTable } from '../../store/partition-table.js';
 import type { RereadEntry, RereadSet } from '../../store/reread-set.js';
@@ -10,14 +12,10 @@ export interface ReliefStages {
   clock: Clock;
   /** Partitions by the UUID of their collection. */
   tables: ReadonlyMap<string, PartitionTable>;
-  /** Time of the latest dispatched event. */
-  latest(): bigint;
+  dispatcher: Pick<EventDispatcher, 'latest'>;
+  copier: Pick<Copier, 'isTaken' | 'reopened'>;
   /** Whether writes to a collection are suspended. */
   isSuspended: (uuid: string) => boolean;
-  /** Whether the copy has taken a partition; it may be waiting between two attempts. */
-  isTaken: (partition: Partition) => boolean;
-  /** Called when a partition is to be copied again. */
-  onReopened: () => void;
 }
 
 interface Range {
@@ -36,7 +34,7 @@ const lookAgain_ms = 5_000;
  * Bounds a re-read set. When it is full, the partition with most of its keys goes back to waiting, dirty. That
  * partition is copied again once the documents of those keys are deleted.
  */
-export class RereadRelief {
+export class RereadRelief implements RangeRelief {
   /** The range that is given up, until the set has none of its keys. */
   #present: Range | null = null;
   #notBefore_ms = -Infinity;
@@ -75,14 +73,14 @@ export class RereadRelief {
     // The documents that its scan would have re-read are copied again.
     if (partition.scan !== null) await table.leaveRecordOrder('changes');
     // Events beyond the dispatched position may have been applied: an earlier read would revert them.
-    partition.reopen(this.stages.latest());
+    partition.reopen(this.stages.dispatcher.latest);
     this.#present = range;
     return true;
   }
 
   /** Finishes the range when the set has none of its keys: the partition may be copied. */
   #isOver(range: Range): boolean {
-    const { rereads, tables, onReopened } = this.stages;
+    const { rereads, tables, copier } = this.stages;
     const { table, partition, entries } = range;
     const isFollowed = tables.get(table.collection.uuid) === table;
     if (isFollowed) {
@@ -93,7 +91,7 @@ export class RereadRelief {
     }
     this.#present = null;
     partition.finishReopening();
-    if (isFollowed) onReopened();
+    if (isFollowed) copier.reopened();
     return true;
   }
 
@@ -109,14 +107,14 @@ export class RereadRelief {
    * documents cannot be deleted.
    */
   #densest(): Range | null {
-    const { rereads, tables, isSuspended, isTaken } = this.stages;
+    const { rereads, tables, isSuspended, copier } = this.stages;
     const ranges = new Map<Partition, Range>();
     for (const entry of rereads.entries()) {
       const { uuid, capped } = entry.collection;
       const table = tables.get(uuid);
       if (table === undefined || capped || isSuspended(uuid)) continue;
       const partition = table.find(entry.id);
-      if ((partition.state !== 'done' && partition.state !== 'waiting') || isTaken(partition)) continue;
+      if ((partition.state !== 'done' && partition.state !== 'waiting') || copier.isTaken(partition)) continue;
       const range = ranges.get(partition) ?? { table, partition, entries: [] };
       range.entries.push(entry);
       ranges.set(partition, range);

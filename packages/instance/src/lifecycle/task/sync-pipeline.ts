@@ -1,36 +1,26 @@
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
-import { presentOn } from '../../apply/find-present.js';
-import { ApplyWorkers } from '../../apply/apply-workers.js';
-import { EventDispatcher } from '../../apply/event-dispatcher.js';
-import { RecentWrites } from '../../apply/recent-writes.js';
 import type { RawValue } from '../../bson/scan.js';
-import { timestampOf } from '../../cluster/cluster-time.js';
 import { CappedEnds } from '../../copy/capped-end.js';
 import { Copier } from '../../copy/copier.js';
 import type { CopyDependencies } from '../../copy/copy-dependencies.js';
 import { CopyConcurrency } from '../../copy/copy-concurrency.js';
 import { ReadRate } from '../../copy/read-rate.js';
 import { Rereader } from '../../reread/rereader.js';
-import { ApplyWatermark } from '../../store/apply-watermark.js';
 import { ByteBudget } from '../../store/byte-budget.js';
-import type { PartitionTable } from '../../store/partition-table.js';
 import { type RereadEntry, RereadSet } from '../../store/reread-set.js';
 import { runTogether } from '../../store/run-together.js';
-import type { TaskRecord } from '../../store/task-record.js';
 import { TaskStorage } from '../../store/task-storage.js';
-import { Condition } from '../../store/condition.js';
+import { copyStats, lagBehind, type TaskStats } from '../stats/task-stats.js';
+import { ApplyStage } from './apply-stage.js';
+import { CopyPlans } from './copy-plans.js';
 import type { FollowedEntry } from './followed-catalog.js';
-import { copiedTable, freshTable, logLeftOrder, startsOf, storedTable } from './plan-partitions.js';
+import { OwnedRecord } from './owned-record.js';
+import type { SyncPipelineDependencies } from './pipeline-dependencies.js';
 import { RereadRelief } from './reread-relief.js';
 import { TaskCheckpoint } from './task-checkpoint.js';
-import type { TaskCollection } from './task-collections.js';
 import { TaskDdl } from './task-ddl.js';
-import { copyStats, lagBehind, type TaskStats } from '../stats/task-stats.js';
-import type { SyncPipelineDependencies } from './pipeline-dependencies.js';
-import { TaskStream } from './task-stream.js';
 import { TaskTables } from './task-tables.js';
 import { type TaskWriters, taskWriters } from './task-writers.js';
-import { UnknownCollections } from './unknown-collections.js';
 
 /** Interval of the check for a drained task, which waits for a few round trips. */
 const drainPoll_ms = 20;
@@ -42,22 +32,17 @@ const drainPoll_ms = 20;
 export class SyncPipeline {
   readonly ddlChanges: TaskDdl;
   readonly #rereads: RereadSet;
-  readonly #recentWrites: RecentWrites;
   readonly #budget: ByteBudget;
   readonly #copyBudget: ByteBudget;
   readonly #storage: TaskStorage;
-  readonly #progressed = new Condition();
   readonly #followed: TaskTables;
-  readonly #unknown: UnknownCollections;
-  readonly #applyWatermark: ApplyWatermark;
+  readonly #record: OwnedRecord;
   readonly #writers: TaskWriters;
-  readonly #workers: ApplyWorkers;
-  readonly #dispatcher: EventDispatcher;
-  readonly #stream: TaskStream;
+  readonly #apply: ApplyStage;
   readonly #rereader: Rereader;
+  readonly #plans: CopyPlans;
   readonly #copier: Copier;
   readonly #checkpoint: TaskCheckpoint;
-  #eventsApplied: number;
   #commitTime: bigint | null = null;
 
   /** @param hard aborts everything at once, writes in flight included */
@@ -65,28 +50,28 @@ export class SyncPipeline {
     private readonly deps: SyncPipelineDependencies,
     private readonly hard: AbortSignal,
   ) {
-    const { runtime, record, destination, metadata } = deps;
+    const { runtime, record, records, destination, metadata } = deps;
     const startAt = record.checkpoint?.toBigInt() ?? deps.startTime;
-    this.#eventsApplied = record.eventsApplied;
-    this.#recentWrites = new RecentWrites(runtime.clock);
     this.#budget = new ByteBudget(deps.bytesMax / 2);
     this.#copyBudget = new ByteBudget(deps.bytesMax / 2);
-    this.#followed = new TaskTables(deps.known, deps.toDestination);
+    this.#followed = new TaskTables(deps.known, deps.remap);
     this.#storage = new TaskStorage(metadata, record._id, record.epoch, hard);
     this.#rereads = new RereadSet(this.#storage, this.#budget, deps.rereadRequestsMax);
-    this.#unknown = this.#makeUnknown();
+    this.#record = new OwnedRecord(records, record, runtime.clock, hard);
     this.#writers = taskWriters(destination, runtime.retrying, record, runtime.config.applyWorkers, () =>
       this.#checkpoint.confirmOwner(),
     );
-    const watermark = record.applyWatermark?.toBigInt() ?? deps.startTime - 1n;
-    const saveWatermark = (time: bigint): Promise<void> =>
-      this.#checkpoint.update({ applyWatermark: timestampOf(time) });
-    this.#applyWatermark = new ApplyWatermark(watermark, saveWatermark, () => this.#dispatcher.readBelow);
-    this.#workers = this.#makeWorkers();
-    this.#dispatcher = this.#makeDispatcher(startAt, watermark);
-    this.#stream = new TaskStream(deps, { dispatcher: this.#dispatcher, budget: this.#budget }, startAt);
-    this.#rereader = this.#makeRereader();
+    const state = {
+      record: this.#record,
+      followed: this.#followed,
+      rereads: this.#rereads,
+      budget: this.#budget,
+      writers: this.#writers,
+    };
+    this.#apply = new ApplyStage(deps, state, startAt);
+    this.#plans = new CopyPlans(deps, this.#storage, this.#followed, () => this.#checkpoint.save());
     this.#copier = new Copier([], this.#copyDependencies());
+    this.#rereader = this.#makeRereader();
     this.#checkpoint = this.#makeCheckpoint(startAt);
     this.ddlChanges = this.#makeDdlChanges();
   }
@@ -104,9 +89,7 @@ export class SyncPipeline {
     const { collections, undone } = this.deps;
     const { partitions, rereads } = await this.#storage.claim(collections.map(({ copy }) => copy));
     for (const task of collections) {
-      const stored = partitions.get(task.copy);
-      const save = this.#storage.saverOf(task.copy);
-      const table = stored === undefined ? await this.#planFirst(task, signal) : storedTable(task, stored, save);
+      const table = await this.#plans.first(task, partitions.get(task.copy), signal);
       this.#followed.add(task, table);
       this.#copier.add(table);
     }
@@ -118,11 +101,11 @@ export class SyncPipeline {
   async run(stop: AbortSignal): Promise<void> {
     try {
       const stages = [
-        (signal: AbortSignal) => this.#stream.run(signal),
-        (signal: AbortSignal) => this.#workers.run(signal, this.hard),
+        (signal: AbortSignal) => this.#apply.stream.run(signal),
+        (signal: AbortSignal) => this.#apply.workers.run(signal, this.hard),
         (signal: AbortSignal) => this.#rereader.run(signal, this.hard),
         (signal: AbortSignal) => this.#copier.run(signal, this.hard),
-        (signal: AbortSignal) => this.#unknown.run(signal),
+        (signal: AbortSignal) => this.#apply.unknown.run(signal),
         (signal: AbortSignal) => this.#checkpoint.keep(signal),
       ];
       await runTogether(stop, stages, this.deps.onFailure);
@@ -139,13 +122,13 @@ export class SyncPipeline {
 
   /** Sets the time below which the task knows all DDL changes; a smaller time changes nothing. */
   setDdlWatermark(time: bigint): void {
-    this.#dispatcher.setDdlWatermark(time);
+    this.#apply.dispatcher.setDdlWatermark(time);
   }
 
   /** Sets the commit time: the task applies nothing later, unless a later commit time follows. */
   setCeiling(time: bigint): void {
     this.#commitTime = time;
-    this.#dispatcher.setCeiling(time);
+    this.#apply.dispatcher.setCeiling(time);
     this.#copier.limitTo(time);
   }
 
@@ -159,13 +142,14 @@ export class SyncPipeline {
     const collection = this.#followed.collectionOf(copy);
     if (collection === null) return true;
     const keys = ids.map((id) => ({ collection, id, reason: 'mismatch' as const, time: 0n }));
-    await this.#rereads.addParked(keys, () => this.#workers.flushed(this.#dispatcher.latest, signal));
+    const { workers, dispatcher } = this.#apply;
+    await this.#rereads.addParked(keys, () => workers.flushed(dispatcher.latest, signal));
     return true;
   }
 
   /** Stores that the task acknowledges all entries of the journal up to an ordinal: nothing of them is in flight. */
   async acknowledge(ordinal: number): Promise<void> {
-    await this.#checkpoint.update({ acknowledged: ordinal });
+    await this.#record.update({ acknowledged: ordinal });
   }
 
   /**
@@ -186,108 +170,60 @@ export class SyncPipeline {
   }
 
   #isQuietUpTo(time: bigint): boolean {
-    const oldest = this.#workers.oldest();
-    const routed =
-      this.#dispatcher.position >= time && this.#dispatcher.readAgain && (oldest === null || oldest > time);
-    const defined = this.ddlChanges.doneUpTo(time) && this.#unknown.size === 0;
-    return routed && defined && !this.#rereads.anyUpTo(time) && this.#followed.copyDoneUpTo(time);
+    const defined = this.ddlChanges.doneUpTo(time) && this.#apply.unknown.size === 0;
+    const copied = !this.#rereads.anyUpTo(time) && this.#followed.copyDoneUpTo(time);
+    return this.#apply.isQuietUpTo(time) && defined && copied;
   }
 
   stats(): TaskStats {
-    const { sourceTime, readBelow, writesAboveCeiling: above } = this.#dispatcher;
+    const { workers, dispatcher, stream, recentWrites, eventsApplied } = this.#apply;
+    const { sourceTime, readBelow, writesAboveCeiling: above } = dispatcher;
     const readings = this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime);
     return {
       ...copyStats(this.#followed.tables.values()),
       copyDone: this.#followed.copyDone && this.#rereads.ofRecordOrder === 0,
-      eventsApplied: this.#eventsApplied,
-      followsStream: this.#stream.isFollowed,
+      eventsApplied,
+      followsStream: stream.isFollowed,
       lag_seconds: lagBehind(sourceTime, this.#checkpoint.time(), this.#commitTime),
       readLag_seconds: lagBehind(sourceTime, readBelow),
       readBelow,
-      sourceWrites: this.#recentWrites.read(),
-      hotDocuments: this.#workers.hotDocuments(),
+      sourceWrites: recentWrites.read(),
+      hotDocuments: workers.hotDocuments(),
       pendingRereads: this.#rereads.size,
       bufferedBytes: this.#budget.used + this.#copyBudget.used,
       writesAbove: { ...above, writes: above.writes + readings },
     };
   }
 
-  #makeUnknown(): UnknownCollections {
-    const reported = this.deps.record.unknown.filter(({ uuid }) => !this.#followed.isKnown(uuid));
-    return new UnknownCollections(reported, async (unknown) => {
-      await this.#checkpoint.update({ unknown });
-      this.deps.wake();
-    });
-  }
-
-  #makeWorkers(): ApplyWorkers {
-    const { runtime, destination } = this.deps;
-    return new ApplyWorkers(runtime.config.applyWorkers, {
-      writer: this.#writers.apply,
-      findPresent: presentOn(destination.router, runtime.retrying),
-      rereads: this.#rereads,
-      budget: this.#budget,
-      applyWatermark: this.#applyWatermark,
-      progressed: this.#progressed,
-      clock: runtime.clock,
-      onApplied: (events) => {
-        this.#eventsApplied += events;
-        runtime.metrics.appliedEvents.inc(events);
-      },
-    });
-  }
-
-  #makeDispatcher(startAt: bigint, watermark: bigint): EventDispatcher {
-    const { collections, tables } = this.#followed;
-    const deps = {
-      collections,
-      tables,
-      applyWorkers: this.#workers,
-      budget: this.#budget,
-      watermark,
-      onUnknownCollection: (...[database, name, event]: Parameters<UnknownCollections['saw']>) => {
-        if (!this.#followed.isKnown(event.uuid)) this.#unknown.saw(database, name, event);
-      },
-      includes: this.deps.includes,
-      recentWrites: this.#recentWrites,
-    };
-    return new EventDispatcher(deps, startAt, this.deps.record.lastWrite?.toBigInt() ?? 0n);
-  }
-
   #makeRereader(): Rereader {
     const { runtime, source, destination } = this.deps;
-    const relief = new RereadRelief({
-      rereads: this.#rereads,
-      clock: runtime.clock,
-      tables: this.#followed.tables,
-      latest: () => this.#dispatcher.latest,
-      isSuspended: (uuid) => this.ddlChanges.isSuspended(uuid),
-      isTaken: (partition) => this.#copier.isTaken(partition),
-      onReopened: () => this.#copier.reopened(),
-    });
+    const { dispatcher, stream, watermark } = this.#apply;
+    const isSuspended = (uuid: string): boolean => this.ddlChanges.isSuspended(uuid);
     return new Rereader({
       shard: source.taskClient(this.deps.shardId),
       source: source.router,
       destination: destination.router,
       writer: this.#writers.reread,
       rereads: this.#rereads,
-      applyWatermark: this.#applyWatermark,
+      applyWatermark: watermark,
       retrying: runtime.retrying,
       clock: runtime.clock,
-      stream: this.#stream,
+      stream,
       mayRead: (entry) => this.#mayRead(entry),
-      givenUp: () => relief.next(),
-      release: (entry) => {
-        runtime.metrics.rereads.inc({ reason: entry.reason });
-        this.#workers.pushFirst(
-          entry.buffered.map((event) => this.#dispatcher.routedAfterReread(event, entry.collection)),
-        );
-      },
+      relief: new RereadRelief({
+        rereads: this.#rereads,
+        clock: runtime.clock,
+        tables: this.#followed.tables,
+        dispatcher,
+        copier: this.#copier,
+        isSuspended,
+      }),
     });
   }
 
   #copyDependencies(): CopyDependencies {
     const { runtime, source } = this.deps;
+    const { stream } = this.#apply;
     return {
       shard: source.taskClient(this.deps.shardId),
       writer: this.#writers.copy,
@@ -296,12 +232,9 @@ export class SyncPipeline {
       clock: runtime.clock,
       rate: new ReadRate(runtime.clock, runtime.config.loadRateBytesPerSecond ?? null),
       budget: this.#copyBudget,
-      stream: this.#stream,
-      untilFlushed: (time, signal) => this.#workers.flushed(time, signal),
-      release: (table, events) => this.#dispatcher.release(table, events),
-      cappedEnds: new CappedEnds({ budget: this.#budget, stream: this.#stream }),
-      recreate: (uuid, signal) => this.#recreate(uuid, signal),
-      recordOrderLeft: (table, signal) => this.#leftRecordOrder(table, signal),
+      stream,
+      cappedEnds: new CappedEnds(this.#budget, stream),
+      collections: this.#plans,
       partition_seconds: runtime.config.partition_seconds,
       readers: runtime.config.readers,
       concurrency: new CopyConcurrency(runtime.clock, runtime.config),
@@ -309,17 +242,17 @@ export class SyncPipeline {
   }
 
   #makeCheckpoint(startAt: bigint): TaskCheckpoint {
-    const { runtime, records } = this.deps;
+    const { dispatcher, workers, unknown, progressed } = this.#apply;
     const stages = {
-      runtime,
-      dispatcher: this.#dispatcher,
-      applyWorkers: this.#workers,
+      runtime: this.deps.runtime,
+      record: this.#record,
+      dispatcher,
+      applyWorkers: workers,
       rereads: this.#rereads,
       followed: this.#followed,
-      unknown: this.#unknown,
-      progressed: this.#progressed,
+      unknown,
+      progressed,
       stats: () => this.stats(),
-      update: (set: Partial<TaskRecord>) => records.update(this.taskId, this.epoch, set, this.hard),
     };
     return new TaskCheckpoint(stages, startAt);
   }
@@ -327,8 +260,8 @@ export class SyncPipeline {
   #makeDdlChanges(): TaskDdl {
     return new TaskDdl({
       followed: this.#followed,
-      unknown: this.#unknown,
-      applyWorkers: this.#workers,
+      unknown: this.#apply.unknown,
+      applyWorkers: this.#apply.workers,
       copier: this.#copier,
       rereader: this.#rereader,
       rereads: this.#rereads,
@@ -342,42 +275,10 @@ export class SyncPipeline {
     const task = this.deps.taskOf(followed);
     if (task === null) return;
     await this.#storage.claimCopies([task.copy]);
-    const table = await this.#plan(task, signal);
-    for (const partition of table.partitions) partition.raiseDropped(this.#dispatcher.latest);
+    const table = await this.#plans.fresh(task, signal);
+    for (const partition of table.partitions) partition.raiseDropped(this.#apply.dispatcher.latest);
     this.#followed.add(task, table);
     this.#copier.add(table);
-  }
-
-  /** The copy of an initial collection has its UUID as name; the copy of a recreated one has another name. */
-  async #planFirst(task: TaskCollection, signal: AbortSignal): Promise<PartitionTable> {
-    const isCopied = this.deps.beginsCopied && task.copy === task.entry.uuid;
-    return isCopied
-      ? copiedTable(task, this.deps.startTime, this.#storage.saverOf(task.copy))
-      : this.#plan(task, signal);
-  }
-
-  #plan(task: TaskCollection, signal: AbortSignal) {
-    return freshTable(
-      task,
-      this.deps.source.taskClient(this.deps.shardId),
-      this.deps.runtime,
-      this.#storage.saverOf(task.copy),
-      signal,
-      this.deps.detectBytesMin,
-    );
-  }
-
-  async #leftRecordOrder({ collection, order }: PartitionTable, signal: AbortSignal): Promise<RawValue[]> {
-    const { runtime, source, shardId } = this.deps;
-    const task = this.#followed.taskOf(collection.uuid);
-    if (task === null) return [];
-    logLeftOrder(collection, order, runtime);
-    return startsOf(task, source.taskClient(shardId), runtime, signal);
-  }
-
-  async #recreate(uuid: string, signal: AbortSignal): Promise<void> {
-    const task = this.#followed.taskOf(uuid);
-    if (task !== null) await this.deps.recreate(task.entry, () => this.#checkpoint.save(), signal);
   }
 
   /**
@@ -385,9 +286,9 @@ export class SyncPipeline {
    * its present name, or what an earlier process has applied.
    */
   #mayRead({ collection, id }: RereadEntry): boolean {
+    const { replayed, position } = this.#apply.dispatcher;
     const partition = this.#followed.tables.get(collection.uuid)?.find(id);
-    if (partition?.state !== 'done' || !this.#dispatcher.replayed || this.ddlChanges.isSuspended(collection.uuid))
-      return false;
-    return (partition.readTime ?? 0n) <= this.#dispatcher.position && collection.notBefore <= this.#dispatcher.position;
+    if (partition?.state !== 'done' || !replayed || this.ddlChanges.isSuspended(collection.uuid)) return false;
+    return (partition.readTime ?? 0n) <= position && collection.notBefore <= position;
   }
 }

@@ -3,8 +3,8 @@ import type { ApplyWorkers } from '../../apply/apply-workers.js';
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { RereadSet } from '../../store/reread-set.js';
-import type { TaskRecord } from '../../store/task-record.js';
 import type { Condition } from '../../store/condition.js';
+import type { OwnedRecord } from './owned-record.js';
 import type { TaskTables } from './task-tables.js';
 import type { Runtime } from '../migration/runtime.js';
 import { storedHotDocuments } from '../stats/hot-documents.js';
@@ -26,9 +26,6 @@ const idleSave_ms = 5_000;
  */
 const ownerUnconfirmedMax_ms = 10 * 60_000;
 
-/** Stores fields of the task's record under its epoch. */
-export type UpdateTask = (set: Partial<TaskRecord>) => Promise<void>;
-
 /** Upper bounds of the checkpoint. */
 export interface CheckpointStages {
   runtime: Runtime;
@@ -40,14 +37,12 @@ export interface CheckpointStages {
   /** Signalled after every stored checkpoint. */
   progressed: Condition;
   stats(): TaskStats;
-  update: UpdateTask;
+  record: OwnedRecord;
 }
 
 /** Keeps the durable checkpoint of a sync task: everything below it is durable on the destination. */
 export class TaskCheckpoint {
   #saved: bigint;
-  /** When the task's epoch was last confirmed. */
-  #confirmed_ms: number;
   /** The latest dispatched event, and when it was first seen. */
   #latest = 0n;
   #latestAt_ms: number;
@@ -58,8 +53,7 @@ export class TaskCheckpoint {
     saved: bigint,
   ) {
     this.#saved = saved;
-    this.#confirmed_ms = stages.runtime.clock.monotonic_ms();
-    this.#latestAt_ms = this.#confirmed_ms;
+    this.#latestAt_ms = stages.runtime.clock.monotonic_ms();
   }
 
   /** The smallest of the first event that is not durable yet, and the read time of every partition being copied. */
@@ -87,12 +81,11 @@ export class TaskCheckpoint {
 
   /** Stores the checkpoint and confirms the ownership at intervals, until the stop signal. */
   async keep(stop: AbortSignal): Promise<void> {
-    const { clock, config } = this.stages.runtime;
+    const { runtime, record } = this.stages;
     for (;;) {
-      await clock.sleep(config.checkpoint_ms, stop);
-      const moved =
-        this.time() > this.#saved && (!this.#isIdle() || clock.monotonic_ms() - this.#confirmed_ms >= idleSave_ms);
-      if (!moved && clock.monotonic_ms() - this.#confirmed_ms < confirm_ms) continue;
+      await runtime.clock.sleep(runtime.config.checkpoint_ms, stop);
+      const moved = this.time() > this.#saved && (!this.#isIdle() || record.unconfirmed_ms >= idleSave_ms);
+      if (!moved && record.unconfirmed_ms < confirm_ms) continue;
       await this.save();
     }
   }
@@ -107,7 +100,7 @@ export class TaskCheckpoint {
 
   /** Stores the present checkpoint and the stats with it. */
   async save(): Promise<void> {
-    const { dispatcher, rereads, progressed } = this.stages;
+    const { dispatcher, rereads, progressed, record } = this.stages;
     const applied = this.#appliedBelow();
     const time = this.time();
     const checkpoint = time > this.#saved ? time : this.#saved;
@@ -115,7 +108,7 @@ export class TaskCheckpoint {
     const { copiedBytes, copiedDocuments, copyDone, eventsApplied } = stats;
     const copied = { bytes: copiedBytes, documents: copiedDocuments };
     const lastWrite = timestampOf(dispatcher.lastWrite);
-    await this.update({
+    await record.update({
       checkpoint: timestampOf(checkpoint),
       lastWrite,
       copied,
@@ -130,14 +123,6 @@ export class TaskCheckpoint {
 
   /** A process that was frozen for long finds out here that it was replaced, before it sends anything. */
   async confirmOwner(): Promise<void> {
-    if (this.stages.runtime.clock.monotonic_ms() - this.#confirmed_ms < ownerUnconfirmedMax_ms) return;
-    await this.save();
-  }
-
-  /** Stores other fields of the record, which confirms the ownership as well. */
-  async update(set: Partial<TaskRecord>): Promise<void> {
-    const asked_ms = this.stages.runtime.clock.monotonic_ms();
-    await this.stages.update(set);
-    this.#confirmed_ms = asked_ms;
+    if (this.stages.record.unconfirmed_ms >= ownerUnconfirmedMax_ms) await this.save();
   }
 }

@@ -1,9 +1,13 @@
 import { listCollections } from '../../catalog/read/list-namespaces.js';
+import type { ApplyWorkers } from '../../apply/apply-workers.js';
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
 import { ChangeStreamReader } from '../../apply/change-stream-reader.js';
 import { currentTime, secondsOf, wakeStream } from '../../cluster/cluster-time.js';
 import { CollectionAbsentError } from '../../cluster/failure.js';
 import type { ByteBudget } from '../../store/byte-budget.js';
+import type { ChangeEvent } from '../../store/change-event.js';
+import type { PartitionTable } from '../../store/partition-table.js';
+import type { RereadEntry } from '../../store/reread-set.js';
 import type { RoutedStream } from '../../store/routed-stream.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import { readBehindMax_seconds } from '../stats/lag.js';
@@ -13,34 +17,36 @@ import type { SyncPipelineDependencies } from './pipeline-dependencies.js';
 export class TaskStream implements RoutedStream {
   /** @param startAt the first cluster time to read */
   constructor(
-    private readonly input: Pick<SyncPipelineDependencies, 'runtime' | 'source' | 'shardId' | 'patience'>,
-    private readonly stages: { dispatcher: EventDispatcher; budget: ByteBudget },
+    private readonly deps: Pick<SyncPipelineDependencies, 'runtime' | 'source' | 'shardId' | 'patience'>,
+    private readonly dispatcher: EventDispatcher,
+    private readonly workers: ApplyWorkers,
+    private readonly budget: ByteBudget,
     private readonly startAt: bigint,
   ) {}
 
   get position(): bigint {
-    return this.stages.dispatcher.position;
+    return this.dispatcher.position;
   }
 
   /** The stream has shown its position. */
   get isFollowed(): boolean {
-    return this.stages.dispatcher.heard;
+    return this.dispatcher.heard;
   }
 
   /** The stream has shown its position, and it is not far behind the source. */
   get isNear(): boolean {
-    const { sourceTime, readBelow } = this.stages.dispatcher;
+    const { sourceTime, readBelow } = this.dispatcher;
     return this.isFollowed && secondsOf(sourceTime) - secondsOf(readBelow) <= readBehindMax_seconds;
   }
 
   async untilNear(signal: AbortSignal): Promise<void> {
-    await this.stages.dispatcher.moved.until(() => this.isNear, signal);
+    await this.dispatcher.moved.until(() => this.isNear, signal);
   }
 
   /** Reads and dispatches until the stop signal. */
   async run(stop: AbortSignal): Promise<void> {
-    const { runtime, source, shardId, patience } = this.input;
-    const { dispatcher, budget } = this.stages;
+    const { runtime, source, shardId, patience } = this.deps;
+    const { dispatcher, budget } = this;
     await this.#wake(stop);
     const stream = new ChangeStreamReader(
       source.taskClient(shardId),
@@ -70,7 +76,7 @@ export class TaskStream implements RoutedStream {
   }
 
   async untilRoutedOrFull(time: bigint, signal: AbortSignal): Promise<boolean> {
-    const { dispatcher, budget } = this.stages;
+    const { dispatcher, budget } = this;
     await this.#untilRoutedOr(() => budget.isFull, time, signal);
     return dispatcher.position >= time;
   }
@@ -78,7 +84,7 @@ export class TaskStream implements RoutedStream {
   /** Beyond the commit time no DDL change is published, so the task resolves the name once more. */
   async untilNamed({ database, name, uuid }: SyncedCollection, signal: AbortSignal): Promise<void> {
     if (await this.#untilKnown(signal)) return;
-    const { runtime, source } = this.input;
+    const { runtime, source } = this.deps;
     const listed = await runtime.retrying(
       'resolve a name',
       () => listCollections(source.router, database, signal, name),
@@ -94,16 +100,29 @@ export class TaskStream implements RoutedStream {
    * @returns false when the stream may have shown later ones, which nobody publishes before a later commit time
    */
   async #untilKnown(signal: AbortSignal): Promise<boolean> {
-    const { runtime, source } = this.input;
-    const { dispatcher } = this.stages;
+    const { runtime, source } = this.deps;
+    const { dispatcher } = this;
     const time = await runtime.retrying('read the cluster time', () => currentTime(source.router, { signal }), signal);
     await this.#wake(signal);
     await dispatcher.moved.until(() => dispatcher.knows(time) || dispatcher.knowsAllToCommit, signal);
     return dispatcher.knows(time);
   }
 
+  async untilFlushed(time: bigint, signal: AbortSignal): Promise<void> {
+    await this.workers.flushed(time, signal);
+  }
+
+  release(table: PartitionTable, events: readonly ChangeEvent[]): void {
+    this.dispatcher.release(table, events);
+  }
+
+  releaseReread({ reason, buffered, collection }: RereadEntry): void {
+    this.deps.runtime.metrics.rereads.inc({ reason });
+    this.workers.pushFirst(buffered.map((event) => this.dispatcher.routedAfterReread(event, collection)));
+  }
+
   async #untilRoutedOr(other: () => boolean, time: bigint, signal: AbortSignal): Promise<void> {
-    const { dispatcher } = this.stages;
+    const { dispatcher } = this;
     if (dispatcher.position >= time) return;
     await this.#wake(signal);
     await dispatcher.moved.until(() => dispatcher.position >= time || other(), signal);
@@ -111,7 +130,7 @@ export class TaskStream implements RoutedStream {
 
   /** An idle shard would show its position only with the server's next periodic no-op. */
   async #wake(signal: AbortSignal): Promise<void> {
-    const { runtime, source, shardId } = this.input;
+    const { runtime, source, shardId } = this.deps;
     await runtime.retrying('append an oplog note', () => wakeStream(source, shardId, { signal }), signal);
   }
 }

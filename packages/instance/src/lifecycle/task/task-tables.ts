@@ -19,7 +19,7 @@ export class TaskTables {
   /** @param known UUIDs of all collections that are or were in the catalog */
   constructor(
     known: ReadonlySet<string>,
-    private readonly toDestination: NamespaceRemap['toDestination'],
+    private readonly remap: Pick<NamespaceRemap, 'toDestination'>,
   ) {
     this.#known = new Set(known);
   }
@@ -89,7 +89,7 @@ export class TaskTables {
   rename({ uuid, ...to }: NonNullable<DdlResult['renamed']>): void {
     const task = this.#tasks.get(uuid);
     if (task === undefined) return;
-    renameCollection(task.collection, { ...to, destination: this.toDestination(to) });
+    renameCollection(task.collection, { ...to, destination: this.remap.toDestination(to) });
     task.entry = { ...task.entry, database: to.database, name: to.name };
   }
 

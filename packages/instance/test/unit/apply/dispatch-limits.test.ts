@@ -91,7 +91,7 @@ describe('the ceiling', () => {
 
   it('counts renames above it from excluded namespaces: $out replaces a collection by one of its own', () => {
     const includes = (_database: string, name: string): boolean => name === collectionOf().name;
-    const dispatcher = fixture.dispatcherOf({ includes });
+    const dispatcher = fixture.dispatcherOf({ filter: { includes } });
     dispatcher.setCeiling(20n);
     const out = { uuid: collectionOf().uuid, name: 'tmp.agg_out.1' };
     dispatcher.route(step([ddlEventOf('rename', 21n, out, 'excluded')], 30n));
@@ -107,7 +107,7 @@ describe('the ceiling', () => {
   });
 
   it('holds no events of excluded namespaces, which would fill the budget', () => {
-    const dispatcher = fixture.dispatcherOf({ collections: new Map(), includes: () => false });
+    const dispatcher = fixture.dispatcherOf({ collections: new Map(), filter: { includes: () => false } });
     dispatcher.setCeiling(20n);
     dispatcher.route(step([event(21n)], 30n));
     dispatcher.setCeiling(40n);
@@ -115,7 +115,7 @@ describe('the ceiling', () => {
   });
 
   it('does not count writes to excluded namespaces', () => {
-    const dispatcher = fixture.dispatcherOf({ includes: () => false });
+    const dispatcher = fixture.dispatcherOf({ filter: { includes: () => false } });
     dispatcher.setCeiling(20n);
     dispatcher.route(step([event(21n)], 30n));
     expect(dispatcher.writesAboveCeiling.writes).toBe(0);

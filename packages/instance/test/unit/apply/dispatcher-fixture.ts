@@ -32,7 +32,7 @@ export class DispatcherFixture {
       budget: this.budget,
       watermark: 0n,
       onUnknownCollection: (_database, name) => void this.found.push(name),
-      includes: () => true,
+      filter: { includes: () => true },
       ...changes,
     };
     const dispatcher = new EventDispatcher(deps, startAt, lastWrite);

@@ -146,7 +146,7 @@ describe('an event that another task owns', () => {
 
   it('of an unknown collection is reported, unless its namespace is excluded', () => {
     fixture.dispatcherOf({ collections: new Map() }).route(step([event(20n)], 30n));
-    fixture.dispatcherOf({ collections: new Map(), includes: () => false }).route(step([event(20n)], 30n));
+    fixture.dispatcherOf({ collections: new Map(), filter: { includes: () => false } }).route(step([event(20n)], 30n));
     expect(fixture.found).toEqual(['orders']);
   });
 });

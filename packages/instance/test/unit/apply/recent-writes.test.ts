@@ -69,7 +69,7 @@ test.each([
   ['a dispatcher does not count writes to excluded collections', false, 0],
 ])('%s', (_what, isIncluded, expected) => {
   const recentWrites = new RecentWrites({ monotonic_ms: () => 5_000 });
-  const dispatcher = new DispatcherFixture().dispatcherOf({ recentWrites, includes: () => isIncluded });
+  const dispatcher = new DispatcherFixture().dispatcherOf({ recentWrites, filter: { includes: () => isIncluded } });
   dispatcher.setCeiling(15n);
   dispatcher.route(step([event(20n), event(21n), event(22n)], 30n));
   expect(recentWrites.read().writes).toBe(expected);

@@ -37,7 +37,7 @@ beforeEach(() => {
     }
     return false;
   };
-  ends = new CappedEnds({ budget, stream: { untilRoutedOrFull } });
+  ends = new CappedEnds(budget, { untilRoutedOrFull });
 });
 
 /** Inserts of the `_id`s `from` to `to`; the time is the `_id`. */

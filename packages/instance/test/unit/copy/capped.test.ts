@@ -9,6 +9,7 @@ import type { PartitionTable } from '../../../src/store/partition-table.js';
 import { batchOf } from '../model/calls.js';
 import { bytesOf, changeOf, collectionOf, never, settled } from '../model/parts.js';
 import { allWritten } from '../noted-writes.js';
+import { routedStream } from '../model/routed-stream.js';
 import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
 
 const batchDocuments = 2;
@@ -44,7 +45,7 @@ async function copyOf(
     return answers.shift() ?? allWritten(one);
   };
   const release = (_table: PartitionTable, buffered: readonly ChangeEvent[]) => void released.push(...buffered);
-  const deps = copyDeps({ shard, write, clock: systemClock, release });
+  const deps = copyDeps({ shard, write, clock: systemClock, stream: routedStream({ release }) });
   await copyCapped(table, partition, deps, never, never);
   return { finds, writes, inFlightMost, state: partition.state, released };
 }

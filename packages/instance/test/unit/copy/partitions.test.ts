@@ -114,13 +114,12 @@ beforeEach(() => {
     stream: routedStream({
       position: 20n,
       untilRouted: (time) => Promise.resolve(void log.push(`routed ${time}`)),
+      untilFlushed: (time) => Promise.resolve(void log.push(`flushed ${time}`)),
+      release: (_table, events) =>
+        void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
     }),
-    untilFlushed: (time) => Promise.resolve(void log.push(`flushed ${time}`)),
-    release: (_table, events) =>
-      void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
-    cappedEnds: new CappedEnds({ budget: new ByteBudget(1000), stream: routedStream() }),
-    recreate: () => Promise.resolve(),
-    recordOrderLeft: () => Promise.resolve([]),
+    cappedEnds: new CappedEnds(new ByteBudget(1000), routedStream()),
+    collections: { recreate: () => Promise.resolve(), leaveRecordOrder: () => Promise.resolve([]) },
     partition_seconds: 100,
     readers: 1,
     concurrency: new CopyConcurrency(clock, { readers: 1, writers: 2 }),
@@ -166,7 +165,7 @@ describe('the read time of a partition', () => {
     deps.retrying = once;
     const { stream } = deps;
     deps.stream = {
-      ...routedStream({ untilRouted: (...given) => stream.untilRouted(...given) }),
+      ...stream,
       get position() {
         return BigInt(20 + finds.length);
       },

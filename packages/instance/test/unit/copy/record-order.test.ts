@@ -96,14 +96,16 @@ beforeEach(() => {
     partition_seconds: 0,
     clock: stillClock,
     stream: {
-      ...routedStream(),
+      ...routedStream({ untilFlushed: (time) => Promise.resolve(void log.push(`flushed ${time}`)) }),
       get position() {
         position += 1n;
         return position;
       },
     },
-    untilFlushed: (time) => Promise.resolve(void log.push(`flushed ${time}`)),
-    recordOrderLeft: () => Promise.resolve([rawOf(3), rawOf(6)]),
+    collections: {
+      recreate: () => Promise.resolve(),
+      leaveRecordOrder: () => Promise.resolve([rawOf(3), rawOf(6)]),
+    },
   });
 });
 

@@ -8,6 +8,9 @@ export function routedStream(changes: Partial<RoutedStream> = {}): RoutedStream 
     untilRouted: () => Promise.resolve(),
     untilRoutedOrFull: () => Promise.resolve(true),
     untilNamed: () => Promise.resolve(),
+    untilFlushed: () => Promise.resolve(),
+    release: () => undefined,
+    releaseReread: () => undefined,
     ...changes,
   };
 }

@@ -1,4 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
 import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { followedCatalog } from '../../../src/lifecycle/task/followed-catalog.js';
@@ -133,11 +134,11 @@ export class TaskOwner {
         beginsCopied: false,
         bytesMax: 2 ** 16,
         rereadRequestsMax: this.rereadRequestsMax,
-        includes: () => true,
-        toDestination: (namespace) => namespace,
+        filter: { includes: () => true },
+        remap: noRemap,
         taskOf: (followed) => this.view.taskOf(followed),
         onFailure: () => undefined,
-        wake: () => journal.wake(),
+        fleet: journal,
         patience: { isAwaited: () => false, isIdle: () => false },
         recreate: () => Promise.reject(new Error('there are no capped collections')),
       },

@@ -68,10 +68,10 @@ export class RereadFixture {
         untilNamed: (...named) => this.untilNamed(...named),
         untilRouted: () =>
           this.routed === null ? Promise.resolve() : new Promise((resolve) => (this.routed = resolve)),
+        releaseReread: (entry) => void this.released.push({ buffered: entry.buffered.length, size: rereads.size }),
       },
-      givenUp: () => Promise.resolve(this.givenUp()),
+      relief: { next: () => Promise.resolve(this.givenUp()) },
       mayRead: () => this.mayRead,
-      release: (entry) => void this.released.push({ buffered: entry.buffered.length, size: rereads.size }),
     };
     const rereader = new Rereader(deps);
     const run = rereader.run(this.stop.signal, never).catch((error: unknown) => error);

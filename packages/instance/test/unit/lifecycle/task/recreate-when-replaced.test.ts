@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
+import { noRemap } from '../../../../src/catalog/namespace-remap.js';
 import { systemClock } from '../../../../src/cluster/clock.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import type { NodeClient, RawBatch } from '../../../../src/cluster/node-client.js';
@@ -100,11 +101,11 @@ it('a capped collection is recreated only while no other process owns the task',
       startTime,
       beginsCopied: false,
       bytesMax: 2 ** 20,
-      includes: () => true,
-      toDestination: (namespace) => namespace,
+      filter: { includes: () => true },
+      remap: noRemap,
       taskOf: () => null,
       onFailure: () => undefined,
-      wake: () => undefined,
+      fleet: { wake: () => undefined },
       patience: { isAwaited: () => false, isIdle: () => false },
       recreate: async ({ name }, confirm) => {
         seen.push(name);

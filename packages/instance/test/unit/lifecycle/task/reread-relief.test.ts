@@ -37,15 +37,13 @@ function begin(changes: Partial<SyncedCollection> = {}): void {
   });
   for (const each of table.partitions) bringTo(each, 'done', 5n);
   tables = new Map([[collection.uuid, table]]);
-  const onReopened = (): void => void (reopened += 1);
   relief = new RereadRelief({
     rereads,
     clock: new Scheduler(randomOf(1)),
     tables,
-    latest: () => 30n,
+    dispatcher: { latest: 30n },
+    copier: { isTaken: (each) => taken.has(each), reopened: () => void (reopened += 1) },
     isSuspended: () => suspend,
-    isTaken: (each) => taken.has(each),
-    onReopened,
   });
 }
 

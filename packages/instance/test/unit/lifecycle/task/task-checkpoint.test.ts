@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
+import { OwnedRecord } from '../../../../src/lifecycle/task/owned-record.js';
 import { type CheckpointStages, TaskCheckpoint } from '../../../../src/lifecycle/task/task-checkpoint.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
-import { collectionOf } from '../../model/parts.js';
+import { collectionOf, never } from '../../model/parts.js';
 import { bringTo } from '../../model/partition-states.js';
 
 let oldest: { applyWorkers: bigint | null; buffered: bigint | null; unknown: bigint | null };
@@ -27,8 +28,11 @@ beforeEach(() => {
     afterSleep();
     return Promise.resolve();
   };
+  const clock = { monotonic_ms: () => now_ms, sleep };
+  const update = (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void updates.push(set));
   const stages = {
-    runtime: { clock: { monotonic_ms: () => now_ms, sleep }, config: { checkpoint_ms: 1_000 } },
+    runtime: { clock, config: { checkpoint_ms: 1_000 } },
+    record: new OwnedRecord({ update }, { _id: 'a', epoch: 1 }, clock, never),
     dispatcher,
     applyWorkers: { oldest: () => oldest.applyWorkers },
     rereads: { oldestBuffered: () => oldest.buffered, forgetReadings: (time: bigint) => void (forgotten = time) },
@@ -40,7 +44,6 @@ beforeEach(() => {
     followed: { tables: new Map([['a', table]]) },
     progressed: { changed: () => undefined },
     stats: () => ({ copiedBytes: 1, copiedDocuments: 2, copyDone: false, eventsApplied: 3 }),
-    update: (set: Partial<TaskRecord>) => Promise.resolve(void updates.push(set)),
   } as unknown as CheckpointStages;
   checkpoint = new TaskCheckpoint(stages, 10n);
 });

@@ -8,7 +8,7 @@ it('waiting for a time ends when the buffer bound is reached, at which the strea
   const dispatcher = { position: 5n, moved: new Condition() };
   const budget = new ByteBudget(100);
   const runtime = { retrying: () => Promise.resolve() };
-  const stream = new TaskStream({ runtime } as never, { dispatcher, budget } as never, 1n);
+  const stream = new TaskStream({ runtime } as never, dispatcher as never, null as never, budget, 1n);
   const answers: boolean[] = [];
   const ask = (): Promise<void> => stream.untilRoutedOrFull(9n, never).then((routed) => void answers.push(routed));
   const asked = ask();
