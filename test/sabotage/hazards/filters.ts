@@ -39,10 +39,10 @@ export const filterHazards: readonly Hazard[] = [
       },
       {
         takesOut: "the query of the verifier's lookups",
-        file: instance('verify/embedded/look.ts'),
-        symbol: 'lookAt',
-        find: "filter: side === 'source' ? collection.documentFilter : undefined",
-        replace: 'filter: collection.documentFilter',
+        file: instance('verify/compare/find-documents.ts'),
+        symbol: 'lookupsOn',
+        find: "filter: side === 'source' ? filter : undefined",
+        replace: 'filter',
         tests: [
           integrationTest(
             'contract/document-filters.test.ts',

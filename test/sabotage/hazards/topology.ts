@@ -96,8 +96,8 @@ export const topologyHazards: readonly Hazard[] = [
         takesOut: 'the look for documents',
         file: instance('lifecycle/migration/moved-catalog.ts'),
         symbol: 'movedCatalog',
-        find: 'if (await isEmptied(deps, entry, signal)) return null;',
-        replace: "if ((await isEmptied(deps, entry, signal)) && entry.name === '') return null;",
+        find: 'if (await isEmptied(clusters, remap, entry, signal)) return null;',
+        replace: "if ((await isEmptied(clusters, remap, entry, signal)) && entry.name === '') return null;",
         tests: [
           instanceTest(
             'lifecycle/migration/moved-catalog.test.ts',

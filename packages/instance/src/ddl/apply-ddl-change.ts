@@ -70,7 +70,7 @@ async function make(
   await clearName(deps, there.database, there.name, signal);
   const plan = await deps.plan(entry, signal);
   await deps.confirm(signal);
-  await createCollections({ destination, plan, signal, confirm: () => deps.confirm(signal), skip: deps.skip });
+  await createCollections({ destination, signal, confirm: () => deps.confirm(signal), skip: deps.skip }, plan);
   const [made] = await listCollections(destination.router, there.database, signal, there.name);
   if (made !== undefined) await pairs.record([{ sourceUuid: uuid, destinationUuid: made.uuid }], signal);
   return entry;

@@ -8,7 +8,7 @@ import type { DdlLedger } from './ddl-ledger.js';
 import { creationOf, type FollowedCollections, restartOf } from './followed-collections.js';
 
 /** Both catalogs, and what was known when they were read. */
-export interface JudgeInput {
+export interface ReadCatalogs {
   /** The source's catalog, with requested shard keys. */
   now: Catalog;
   /** The destination's catalog. */
@@ -17,10 +17,6 @@ export interface JudgeInput {
   time: bigint;
   /** Everything known before the read was applied, and nothing new has arrived since. */
   isSettled: boolean;
-  /** Whether chunks and databases may move between the source's shards. */
-  keepsBalancer: boolean;
-  ledger: DdlLedger;
-  pairs: Pick<UuidPairs, 'destinationOf'>;
 }
 
 type Judge = (followed: FollowedCollections) => FoundDdlChange | null;
@@ -28,9 +24,15 @@ type Judge = (followed: FollowedCollections) => FoundDdlChange | null;
 /**
  * Finds what must be added to the journal: new collections, collections that were sharded, and collections whose
  * counterpart on the destination is not the recorded one. Drops and renames come from the stream.
+ * @param keepsBalancer whether chunks and databases may move between the source's shards
  * @throws ConvoyError as `refuseCatalogChanges` for what cannot be replicated
  */
-export function judgeCatalog({ now, found, time, isSettled, keepsBalancer, ledger, pairs }: JudgeInput): Judge[] {
+export function judgeCatalog(
+  { now, found, time, isSettled }: ReadCatalogs,
+  ledger: DdlLedger,
+  pairs: Pick<UuidPairs, 'destinationOf'>,
+  keepsBalancer: boolean,
+): Judge[] {
   const changes = catalogChanges([...ledger.entries.values()], now).filter(({ entry }) => entry.type === 'collection');
   refuseCatalogChanges(changes.filter((change) => isRefused(change, ledger, keepsBalancer)));
   const at = timestampOf(time);

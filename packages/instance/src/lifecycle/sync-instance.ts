@@ -4,7 +4,7 @@ import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Acceptance, ContractService } from '@convoy/api/http/contract-service';
-import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
+import type { Failure, Fleet, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { isNetworkFailure } from '../cluster/failure.js';
 import { noteCommand, type RecordedCommandName } from '../store/fleet-commands.js';
@@ -17,7 +17,7 @@ import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-comma
 import { MissedCommands } from './commands/missed-commands.js';
 import { refuseAfterFailure, refuseRecorded, unreachable } from './commands/command-refusals.js';
 import { refuseOtherClusters } from './migration/fleet-clusters.js';
-import { InstanceReporter, type InstanceStatus } from './progress/instance-reporter.js';
+import { InstanceReporter, type InstanceStatus, type ReportedInstance } from './progress/instance-reporter.js';
 import { JoinedMigration } from './run/joined-migration.js';
 import type { MigrationRun } from './run/migration-run.js';
 import { readMismatches } from './leader/verification-mismatches.js';
@@ -28,7 +28,7 @@ import { requireState } from './commands/state-table.js';
 import { refuseUpgradedSource } from './commands/upgraded-source.js';
 
 /** One instance: it owns its state and takes the contract's commands. */
-export class SyncInstance implements ContractService {
+export class SyncInstance implements ContractService, ReportedInstance {
   readonly #ending = new AbortController();
   readonly #clusters: ConfiguredClusters;
   readonly #migration: JoinedMigration;
@@ -55,12 +55,7 @@ export class SyncInstance implements ContractService {
       failed: (failure: Failure) => this.fail(failure),
     };
     this.#migration = new JoinedMigration(setup, observer, this.#ending.signal);
-    this.#reporter = new InstanceReporter({
-      ...setup,
-      status: () => this.#status(),
-      mismatches: (query) => this.mismatches(query),
-      refused: () => this.#missed.refused,
-    });
+    this.#reporter = new InstanceReporter(setup, this);
     this.#missed = new MissedCommands(runtime, runtime.config.id ?? '', this.#migration, this);
     runtime.metrics.bufferBytesMax.set(runtime.config.memoryBytesMax);
   }
@@ -87,6 +82,15 @@ export class SyncInstance implements ContractService {
   get state(): MigrationState {
     if (!this.#isInitialized) return 'INITIALIZING';
     return this.#migration.run?.state ?? 'IDLE';
+  }
+
+  get status(): InstanceStatus {
+    const { run } = this.#migration;
+    return { isInitialized: this.#isInitialized, state: this.state, run, failure: this.#failure() };
+  }
+
+  get refused(): InstanceReport['refused'] {
+    return this.#missed.refused;
   }
 
   /** Connects, resumes this instance's part in a recorded migration, and starts to report. */
@@ -253,14 +257,5 @@ export class SyncInstance implements ContractService {
   fail(failure: Failure): void {
     this.#startFailure = failure;
     this.#isInitialized = true;
-  }
-
-  #status(): InstanceStatus {
-    return {
-      isInitialized: this.#isInitialized,
-      state: this.state,
-      run: this.#migration.run,
-      failure: this.#failure(),
-    };
   }
 }

@@ -10,31 +10,30 @@ import { readConfig } from '../read/read-sharding.js';
 /** Collections created concurrently: DDL takes locks on the config servers, so a larger number does not help. */
 const COLLECTIONS_PARALLEL = 4;
 
-export interface CreateCollectionsInput extends Making {
-  plan: DestinationPlan;
-  /** Called at the beginning and after every finished collection. */
-  onProgress?: (progress: IndexBuildProgress) => void;
-}
-
 /**
  * Creates everything planned on the destination: databases on their primary shards, collections with options, chunks on
  * their shards, indexes in their temporary form, views. Callers may repeat it at any point: it checks and keeps what
  * exists. Both balancers must be off. At the end it removes the zones used for placing chunks, including those of an
  * interrupted attempt.
+ * @param onProgress called at the beginning and after every finished collection
  * @returns one row for every collection and view, in the plan's order, with both UUIDs for the caller to record
  * @throws as `createCollection`
  */
-export async function createCollections(input: CreateCollectionsInput): Promise<CreatedCollection[]> {
-  const { destination, plan, signal } = input;
+export async function createCollections(
+  making: Making,
+  plan: DestinationPlan,
+  onProgress?: (progress: IndexBuildProgress) => void,
+): Promise<CreatedCollection[]> {
+  const { destination, signal } = making;
   const isSharded = destination.kind === 'sharded';
   if (isSharded) {
     await createDatabases(destination, plan, signal);
     await removeZones(destination, signal);
     if (plan.collections.some((collection) => collection.sharding !== null)) await addZones(destination, signal);
   }
-  const progress = new IndexBuilds(plan.collections, input.onProgress);
+  const progress = new IndexBuilds(plan.collections, onProgress);
   const created = await mapBounded(plan.collections, COLLECTIONS_PARALLEL, async (collection) => {
-    const row = await createCollection(input, collection);
+    const row = await createCollection(making, collection);
     progress.finish(collection);
     return row;
   });

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
-import type { ClusterClient } from '../../cluster/node-client.js';
 import { buildIndexes, changeIndex, presentIndexes, sendCreateIndexes } from './build-indexes.js';
+import type { Making } from './create-collection.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
@@ -14,21 +14,13 @@ const COLLECTIONS_PARALLEL = 4;
 /** Supports the shard key while Convoy rebuilds the unique index that usually does. */
 const HELPER_NAME = `${TEMPORARY_INDEX_PREFIX}shard_key`;
 
-export interface DeferAttributesInput {
-  destination: ClusterClient;
-  /** The plan for the catalog that both clusters have, in which the destination has every index in its final form. */
-  plan: DestinationPlan;
-  signal: AbortSignal;
-  /** Called before every change: throws if another leader has taken over, so that this one changes nothing more. */
-  confirm: () => Promise<void>;
-}
-
 /**
  * The opposite of `restoreAttributes`: converts every index of a destination back to the form in which changes are
  * applied. It checks each index first and changes it only if necessary, so callers may repeat it after a crash.
+ * @param plan for the catalog that both clusters have, in which the destination has every index in its final form
  * @throws what the client throws; as `buildIndexes`
  */
-export async function deferAttributes({ destination, plan, signal, confirm }: DeferAttributesInput): Promise<void> {
+export async function deferAttributes({ destination, signal, confirm }: Making, plan: DestinationPlan): Promise<void> {
   const deferring = { client: destination.router, signal, confirm };
   const collections = plan.collections.filter(({ entry }) => entry.type === 'collection');
   await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) => deferCollection(deferring, collection));

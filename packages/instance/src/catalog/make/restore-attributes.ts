@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import type { ClusterClient } from '../../cluster/node-client.js';
 import { changeIndex, presentIndexes, sendCreateIndexes } from './build-indexes.js';
+import type { Making } from './create-collection.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
 import { sameDocument } from '../canonical-text.js';
@@ -15,17 +15,6 @@ import { UniqueIndexViolated, type UniqueViolation, violationOf } from '../uniqu
 /** Collections processed concurrently: before 6.0, unique indexes are rebuilt over all data. */
 const COLLECTIONS_PARALLEL = 4;
 
-export interface RestoreAttributesInput {
-  destination: ClusterClient;
-  /** The plan for the source's catalog as of commit time. */
-  plan: DestinationPlan;
-  signal: AbortSignal;
-  /** Called before every change: throws if another leader has taken over, so that this one changes nothing more. */
-  confirm: () => Promise<void>;
-  /** Called after every collection that has its final form. */
-  onProgress?: (progress: { collectionsFinished: number; collectionsTotal: number }) => void;
-}
-
 interface Restoring extends IndexBuilding {
   readonly conversion: ReturnType<typeof uniqueConversion>;
 }
@@ -35,14 +24,19 @@ interface Restoring extends IndexBuilding {
  * The unique ones of all collections come first, so that no TTL deletes anything while a violation may still end the
  * commit. Every step checks what exists: callers may repeat it after a crash, and a repetition after the end changes
  * nothing.
+ * @param plan for the source's catalog as of commit time
+ * @param onProgress called after every collection that has its final form
  * @throws UniqueIndexViolated with all indexes that documents violate; `destinationChanged` if an index has neither its
  * temporary nor its final form; otherwise what the client throws
  */
-export async function restoreAttributes(input: RestoreAttributesInput): Promise<void> {
-  const { destination, plan, signal } = input;
+export async function restoreAttributes(
+  { destination, signal, confirm }: Making,
+  plan: DestinationPlan,
+  onProgress?: (progress: { collectionsFinished: number; collectionsTotal: number }) => void,
+): Promise<void> {
   const collections = plan.collections.filter((collection) => needsRestoring(collection));
   const conversion = uniqueConversion(destination.version);
-  const restoring = { client: destination.router, conversion, signal, confirm: input.confirm };
+  const restoring = { client: destination.router, conversion, signal, confirm };
   const refusals = await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) =>
     restoreUnique(restoring, collection),
   );
@@ -51,7 +45,7 @@ export async function restoreAttributes(input: RestoreAttributesInput): Promise<
   await mapBounded(collections, COLLECTIONS_PARALLEL, async (collection) => {
     await restoreInPlace(restoring, collection);
     collectionsFinished += 1;
-    input.onProgress?.({ collectionsFinished, collectionsTotal: collections.length });
+    onProgress?.({ collectionsFinished, collectionsTotal: collections.length });
   });
 }
 

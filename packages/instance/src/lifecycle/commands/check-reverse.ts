@@ -184,11 +184,8 @@ async function refuseWritesUpTo(end: bigint, check: ReverseCheck, cursor: RawCur
     await wakeStreams(former, { signal: within });
   }
   if (created === null) return;
-  const moved = await movedCatalog(
-    { ...check, source: former, destination: check.next },
-    await check.committed(),
-    signal,
-  );
+  const clusters = { runtime: check.runtime, source: former, destination: check.next };
+  const moved = await movedCatalog(clusters, record, await check.committed(), signal);
   if (moved === null) throw writtenTo(former, created);
 }
 

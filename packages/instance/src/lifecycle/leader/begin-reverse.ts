@@ -30,7 +30,7 @@ export async function beginReverse(
   stepDone('reverseFenceMade');
   const plan = planOf(deps, await readStartCatalog(deps, signal));
   const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
-  await runtime.retrying('defer attributes', () => deferAttributes({ destination, plan, signal, confirm }), signal);
+  await runtime.retrying('defer attributes', () => deferAttributes({ destination, signal, confirm }, plan), signal);
   stepDone('attributesDeferred');
   await records.updateAsLeader(leaderEpoch, { phase: 'syncing' }, signal);
   stepDone('reverseFollowed');

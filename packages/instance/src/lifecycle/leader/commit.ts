@@ -105,9 +105,9 @@ async function restore(
   const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
   for (;;) {
     const plan = planOf(deps, catalog);
-    const restoring = { destination, plan, signal, confirm };
+    const making = { destination, signal, confirm };
     try {
-      await runtime.retrying('restore attributes', () => restoreAttributes(restoring), signal);
+      await runtime.retrying('restore attributes', () => restoreAttributes(making, plan), signal);
       return;
     } catch (error) {
       const isLeft =

@@ -70,7 +70,7 @@ async function countLate(
   const late = await look();
   const { record } = deps.watch.view;
   if (totalOf(late) === 0 || late.writes > 0 || !keepsBalancer(record)) return totalOf(late);
-  const moved = await movedCatalog({ ...deps, record }, catalog, signal);
+  const moved = await movedCatalog(deps, record, catalog, signal);
   if (moved === null) return totalOf(late);
   const { writes } = await look();
   return writes + lateWrites(deps.watch.view, [...catalog, ...moved]).collectionsWithDeletes;

@@ -48,15 +48,11 @@ export async function makeCollections(
       return await runtime.retrying(
         'make collections',
         () =>
-          createCollections({
-            destination,
+          createCollections(
+            { destination, signal, confirm, onWarning, skip: skipping(deps, leaderEpoch) },
             plan,
-            signal,
-            confirm,
             onProgress,
-            onWarning,
-            skip: skipping(deps, leaderEpoch),
-          }),
+          ),
         signal,
       );
     } catch (error) {

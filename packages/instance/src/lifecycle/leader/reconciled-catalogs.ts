@@ -120,15 +120,7 @@ export class ReconciledCatalogs {
     await applier.exclusively(() => adoptCapped(pairs, made, found, signal));
     const time = await sourceTimeAboveAll(this.deps, signal);
     const judged = (): ReturnType<typeof judgeCatalog> =>
-      judgeCatalog({
-        now,
-        found,
-        time,
-        isSettled: isSettled(),
-        keepsBalancer: keepsBalancer(record),
-        ledger,
-        pairs,
-      });
+      judgeCatalog({ now, found, time, isSettled: isSettled() }, ledger, pairs, keepsBalancer(record));
     if (judged().length === 0) return;
     // Reads the stream up to now first: a name that seems reused may belong to a renamed collection.
     await watcher.untilKnown(time, signal);

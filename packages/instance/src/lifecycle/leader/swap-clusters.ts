@@ -63,7 +63,7 @@ async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): P
     throw new ConvoyError('notReversible', 'The migration was cleaned up, so it can no longer be reversed.');
   const [committed, opened] = [await readCommittedCatalog(deps, signal), await readOpenedCatalog(deps, signal)];
   // Databases that moved since have given their collections other UUIDs.
-  const moved = keepsBalancer(record) ? await movedCatalog({ ...deps, record }, committed, signal) : null;
+  const moved = keepsBalancer(record) ? await movedCatalog(deps, record, committed, signal) : null;
   await storeEntries(
     metadata,
     leaderEpoch,

@@ -36,6 +36,11 @@ export interface MigrationDependencies {
   onIndexProgress(progress: IndexBuildProgress): void;
 }
 
+/** Both clusters of a direction, and how calls to them are repeated. */
+export interface BothClusters extends Pick<MigrationDependencies, 'source' | 'destination'> {
+  runtime: Pick<Runtime, 'retrying'>;
+}
+
 /** One process's part in one direction of a migration. */
 export interface MigrationPart extends Pick<MigrationDependencies, 'runtime' | 'fleet' | 'source' | 'destination'> {
   /** The cluster with the migration's state. */

@@ -5,7 +5,7 @@ import { classify, codeOf, failureName, unauthorizedCode } from '../../cluster/f
 import { within } from '../../cluster/within.js';
 import { setWriteBlock, standingBlock } from '../../cluster/write-block.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import type { MigrationDependencies } from './migration-dependencies.js';
+import type { BothClusters } from './migration-dependencies.js';
 import type { Runtime } from './runtime.js';
 
 /** The wanted state of each cluster's block of user writes; null where Convoy does not decide. */
@@ -60,12 +60,6 @@ export function sideOf(
   return destination.clusterId === clusterId ? 'destination' : null;
 }
 
-/** Dependencies for setting the block of one direction's source or destination. */
-export interface BlockDependencies extends Pick<MigrationDependencies, 'source' | 'destination'> {
-  runtime: Pick<Runtime, 'retrying'>;
-  records: Pick<MigrationRecords, 'read'>;
-}
-
 /** A block that a caller asks for during a bounded time, and whose failure ends nothing. */
 export interface BlockWish {
   clock: Pick<Runtime['clock'], 'sleep'>;
@@ -83,7 +77,7 @@ export interface BlockWish {
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses, unless it is a wish
  */
 export async function bringBlock(
-  deps: BlockDependencies,
+  deps: BothClusters & { records: Pick<MigrationRecords, 'read'> },
   side: keyof WantedBlocks,
   signal: AbortSignal,
   wish: BlockWish | null = null,

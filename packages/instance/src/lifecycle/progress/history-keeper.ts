@@ -1,11 +1,9 @@
-import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { History } from '@convoy/api/contract/history';
 import { emptyHistory, withEntries, withPoint } from '../../history/history-points.js';
 import { type FleetLook, lookAt, pointOf } from '../../history/fleet-look.js';
 import { whatHappened } from '../../history/what-happened.js';
-import type { HistoryRecord, StoredHistory } from '../../store/history-record.js';
-import type { MigrationView } from '../migration/migration-watch.js';
-import type { Runtime } from '../migration/runtime.js';
+import { HistoryRecord, type StoredHistory } from '../../store/history-record.js';
+import type { MigrationRun } from '../run/migration-run.js';
 
 /** Interval of looking at the fleet. */
 const look_ms = 1_000;
@@ -15,15 +13,6 @@ const store_ms = 5_000;
 const looksBeforePoint = 3;
 /** Interval of publishing, since Redis may have lost it. */
 const publishInterval_ms = 2_000;
-
-export interface HistoryKeeperDependencies {
-  runtime: Runtime;
-  fleet: Fleet;
-  record: HistoryRecord;
-  /** Ids of the instances that make up the fleet. */
-  expectedIds: () => readonly string[];
-  view: () => MigrationView;
-}
 
 /**
  * Keeps the history of the migration: every instance looks, the leader stores and publishes it. Nothing waits for it,
@@ -37,11 +26,19 @@ export class HistoryKeeper {
   #publishedAt_ms = -Infinity;
   #looksAsLeader = 0;
 
-  constructor(private readonly deps: HistoryKeeperDependencies) {}
+  readonly #record: HistoryRecord;
+
+  /** @param expectedIds ids of the instances that make up the fleet */
+  constructor(
+    private readonly migration: MigrationRun,
+    private readonly expectedIds: () => readonly string[],
+  ) {
+    this.#record = new HistoryRecord(migration.metadata);
+  }
 
   /** Looks until the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.deps.runtime;
+    const { clock, logger } = this.migration.deps.runtime;
     while (!signal.aborted) {
       await this.#step(signal).catch((error: unknown) => {
         this.#cached = null;
@@ -56,10 +53,10 @@ export class HistoryKeeper {
   }
 
   async #step(signal: AbortSignal): Promise<void> {
-    const { fleet, runtime, expectedIds } = this.deps;
+    const { fleet, runtime } = this.migration.deps;
     const reports = fleet.reports();
     const before = this.#look;
-    const look = lookAt(reports, expectedIds(), fleet.leader());
+    const look = lookAt(reports, this.expectedIds(), fleet.leader());
     // A value on which instances disagree stays as it was until all agree.
     this.#look = {
       ...look,
@@ -80,7 +77,7 @@ export class HistoryKeeper {
       (entry) => before !== null || this.#isNews(entry.text),
     );
     let history = withEntries(this.#cached.history, entries);
-    const point = pointOf(reports, expectedIds(), at_ms);
+    const point = pointOf(reports, this.expectedIds(), at_ms);
     const isKnown = this.#looksAsLeader > looksBeforePoint;
     if (isKnown && (!isOver(this.#look) || differs(history, point))) history = withPoint(history, point);
     if (history !== this.#cached.history) this.#isStored = false;
@@ -95,20 +92,19 @@ export class HistoryKeeper {
   }
 
   async #read(signal: AbortSignal): Promise<StoredHistory | null> {
-    const { record, view } = this.deps;
-    const stored = await record.read(signal);
+    const stored = await this.#record.read(signal);
     if (stored !== null) return stored;
-    const { phase, failure } = view().record;
+    const { phase, failure } = this.migration.view.record;
     if (failure !== null || phase === 'committed' || phase === 'opening') return null;
-    await record.begin(emptyHistory(), signal);
-    return record.read(signal);
+    await this.#record.begin(emptyHistory(), signal);
+    return this.#record.read(signal);
   }
 
   async #store(at_ms: number, isOverNow: boolean, signal: AbortSignal): Promise<void> {
     if (this.#cached === null || this.#isStored || (!isOverNow && at_ms - this.#storedAt_ms < store_ms)) return;
     this.#storedAt_ms = at_ms;
     const { history, revision } = this.#cached;
-    const written = await this.deps.record.replace(history, revision, signal);
+    const written = await this.#record.replace(history, revision, signal);
     this.#isStored = written;
     this.#cached = written ? { history, revision: revision + 1 } : null;
   }
@@ -116,7 +112,7 @@ export class HistoryKeeper {
   #publish(at_ms: number, history: History): void {
     if (at_ms - this.#publishedAt_ms < publishInterval_ms) return;
     this.#publishedAt_ms = at_ms;
-    this.deps.fleet.publishDetails('history', history);
+    this.migration.deps.fleet.publishDetails('history', history);
   }
 }
 

@@ -34,14 +34,12 @@ export interface InstanceStatus {
   failure: Failure | null;
 }
 
-export interface InstanceReporterDependencies extends Pick<
-  InstanceSetup,
-  'runtime' | 'fleet' | 'identity' | 'clusters'
-> {
-  status: () => InstanceStatus;
-  mismatches: (query: MismatchQuery) => AsyncIterable<Mismatch>;
+/** The instance, as it shows itself. */
+export interface ReportedInstance {
+  readonly status: InstanceStatus;
   /** Why a recorded command cannot be taken. */
-  refused: () => InstanceReport['refused'];
+  readonly refused: InstanceReport['refused'];
+  mismatches(query: MismatchQuery): AsyncIterable<Mismatch>;
 }
 
 /** Reports one instance: its progress to users, reports to peers, metrics, and details that watchers read. */
@@ -56,8 +54,11 @@ export class InstanceReporter {
   #observing: Promise<void> = Promise.resolve();
   #published: PublishedTotals = { copiedBytes: 0, copiedDocuments: 0 };
 
-  constructor(private readonly deps: InstanceReporterDependencies) {
-    const { identity, fleet, runtime } = deps;
+  constructor(
+    private readonly setup: InstanceSetup,
+    private readonly instance: ReportedInstance,
+  ) {
+    const { identity, fleet, runtime } = setup;
     this.offer = new CommitOffer(identity.id, fleet, runtime.clock, () => this.#observer?.versionRefusal ?? null);
     this.#rates = new Rates(runtime.clock);
     this.#idle = new IdleDetector(runtime.clock, idle_ms);
@@ -65,7 +66,7 @@ export class InstanceReporter {
 
   /** Observes a run, in the place of the one before, until the signal. */
   follow(run: MigrationRun, signal: AbortSignal): void {
-    const observer = new LagObserver(run, this.deps.runtime.clock);
+    const observer = new LagObserver(run, this.setup.runtime.clock);
     this.#observer = observer;
     this.#observing = observer.measure(AbortSignal.any([signal, run.ended])).catch(() => undefined);
     this.#details.follow(run, signal);
@@ -79,18 +80,20 @@ export class InstanceReporter {
 
   /** Publishes again and again until the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    const { runtime, status, mismatches } = this.deps;
+    const { instance } = this;
+    const { runtime } = this.setup;
+    const mismatches = (query: MismatchQuery): AsyncIterable<Mismatch> => instance.mismatches(query);
     for (;;) {
-      this.#mismatches.refresh(status().run?.view ?? null, runtime.clock.monotonic_ms(), mismatches);
+      this.#mismatches.refresh(instance.status.run?.view ?? null, runtime.clock.monotonic_ms(), mismatches);
       this.publish();
       const pause_ms = Math.max(reportInterval_ms(this.#expectedIds().length), this.#isIdle() ? idleReport_ms : 0);
-      await reportPause(status().run?.watch ?? null, runtime, pause_ms, signal);
+      await reportPause(instance.status.run?.watch ?? null, runtime, pause_ms, signal);
     }
   }
 
   /** @throws ConvoyError the failure of the instance or its migration */
   progress(): Promise<Progress> {
-    const { failure } = this.deps.status();
+    const { failure } = this.instance.status;
     if (failure !== null) return Promise.reject(new ConvoyError(failure.error, failure.errorDescription));
     this.#observer?.observe();
     return Promise.resolve(this.#progress());
@@ -98,8 +101,8 @@ export class InstanceReporter {
 
   /** Publishes the metrics and the report as they are now. */
   publish(): void {
-    const { runtime, fleet, identity, clusters } = this.deps;
-    const { run, state, failure } = this.deps.status();
+    const { runtime, fleet, identity, clusters } = this.setup;
+    const { run, state, failure } = this.instance.status;
     this.#observer?.observe();
     if (this.#observer !== null) {
       const oplogRemaining_seconds = this.#oplogRemaining() ?? null;
@@ -129,15 +132,15 @@ export class InstanceReporter {
       progress,
       oplogRemaining_seconds: this.#oplogRemaining(),
       mismatches: this.#mismatches.mismatches,
-      refused: this.deps.refused(),
+      refused: this.instance.refused,
       stats: run === null ? undefined : instanceStatsOf(run, runtime.config.memoryBytesMax, namesAll),
     };
     fleet.report(reportOf(report, this.#rates));
   }
 
   #progress(): Progress {
-    const { clusters, identity, fleet } = this.deps;
-    const { run, isInitialized } = this.deps.status();
+    const { clusters, identity, fleet } = this.setup;
+    const { run, isInitialized } = this.instance.status;
     const ofFleet = fleet.warnings?.() ?? [];
     if (!isInitialized)
       return {
@@ -172,22 +175,22 @@ export class InstanceReporter {
   /** Undefined where no oplog is readable, or needed any more. */
   #oplogRemaining(): number | null | undefined {
     const seen = this.#observer?.seen;
-    return seen?.seesOplogs === true && this.deps.status().state !== 'COMMITTED'
+    return seen?.seesOplogs === true && this.instance.status.state !== 'COMMITTED'
       ? seen.oplogRemaining_seconds
       : undefined;
   }
 
   /** Ids of the instances of the fleet: one for each sync task, unless this instance has them all. */
   #expectedIds(): string[] {
-    const { runtime, identity, status } = this.deps;
-    const { run } = status();
+    const { runtime, identity } = this.setup;
+    const { run } = this.instance.status;
     if (run === null) return [];
     return runtime.config.id === undefined ? [identity.id] : run.view.record.taskIds;
   }
 
   /** Whether the state and the totals have not changed for `idle_ms`. */
   #isIdle(): boolean {
-    const { run, state, failure } = this.deps.status();
+    const { run, state, failure } = this.instance.status;
     const events = (run?.stats ?? []).reduce((sum, { eventsApplied }) => sum + eventsApplied, 0);
     return this.#idle.isIdle([state, failure?.error, this.#published.copiedBytes, events].join());
   }

@@ -3,7 +3,6 @@ import {
   type NamespacePart,
   type PublishedDetails,
 } from '@convoy/api/fleet/published-details';
-import { HistoryRecord } from '../../store/history-record.js';
 import { HistoryKeeper } from './history-keeper.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
@@ -29,14 +28,7 @@ export class DetailsPublisher {
     this.#end.abort();
     this.#end = new AbortController();
     const until = AbortSignal.any([signal, this.#end.signal]);
-    const { runtime, fleet } = run.deps;
-    const keeper = new HistoryKeeper({
-      runtime,
-      fleet,
-      record: new HistoryRecord(run.metadata),
-      expectedIds: this.expectedIds,
-      view: () => run.view,
-    });
+    const keeper = new HistoryKeeper(run, this.expectedIds);
     this.ended = Promise.allSettled([keeper.run(until), publishNamespaces(run, until)]);
   }
 }

@@ -1,6 +1,7 @@
 import { compareGroup, idOf, type MismatchKind } from './compare-group.js';
 import { differingPaths, type PathDifference } from './differing-paths.js';
-import { findDocuments, type FindDependencies, type FoundDocuments, lookupName } from './find-documents.js';
+import { findDocuments, type FoundDocuments, type Lookup, lookupName } from './find-documents.js';
+import type { Sides } from './sides.js';
 import { ownedValue, type RawValue } from '../../bson/scan.js';
 
 /** An `_id` that differed at the last check. */
@@ -46,22 +47,19 @@ export interface SecondLook {
   agreed: number;
 }
 
-/** Both sides of a check. */
-export interface LookDependencies {
-  source: FindDependencies;
-  destination: FindDependencies;
-  rule: ProofRule;
-  now_ms: number;
-}
-
 /**
  * Checks some suspects of one collection again: first on the source, so that the destination has that time to catch up.
  * @throws what the clients throw
  */
-export async function checkAgain(suspects: readonly Suspect[], deps: LookDependencies): Promise<SecondLook> {
+export async function checkAgain(
+  suspects: readonly Suspect[],
+  lookups: Sides<Lookup>,
+  rule: ProofRule,
+  now_ms: number,
+): Promise<SecondLook> {
   const ids = suspects.map(({ id }) => id);
-  const here = await findDocuments(deps.source, ids);
-  const there = await findDocuments(deps.destination, ids);
+  const here = await findDocuments(lookups.source, ids);
+  const there = await findDocuments(lookups.destination, ids);
   const result: SecondLook = { suspects: [], proven: [], agreed: 0 };
   for (const before of suspects) {
     const name = lookupName(before.id);
@@ -70,23 +68,18 @@ export async function checkAgain(suspects: readonly Suspect[], deps: LookDepende
       result.agreed += 1;
       continue;
     }
-    const suspect = lookedAt(before, sides, deps.now_ms);
-    if (isProven(suspect, deps)) result.proven.push(...(await mismatchesOf(suspect, sides, deps)));
+    const suspect = lookedAt(before, sides, now_ms);
+    if (isProven(suspect, rule, now_ms)) result.proven.push(...(await mismatchesOf(suspect, sides, lookups, now_ms)));
     else result.suspects.push(suspect);
   }
   return result;
-}
-
-interface Sides {
-  source: FoundDocuments;
-  destination: FoundDocuments;
 }
 
 function foundOf(found: ReadonlyMap<string, FoundDocuments>, name: string): FoundDocuments {
   return found.get(name) ?? { digest: '', documents: [] };
 }
 
-function lookedAt(before: Suspect, { source, destination }: Sides, now_ms: number): Suspect {
+function lookedAt(before: Suspect, { source, destination }: Sides<FoundDocuments>, now_ms: number): Suspect {
   const isUnchanged = before.source === source.digest && before.destination === destination.digest;
   return {
     ...before,
@@ -100,7 +93,7 @@ function lookedAt(before: Suspect, { source, destination }: Sides, now_ms: numbe
   };
 }
 
-function isProven({ unchangedLooks, unchangedSince_ms }: Suspect, { rule, now_ms }: LookDependencies): boolean {
+function isProven({ unchangedLooks, unchangedSince_ms }: Suspect, rule: ProofRule, now_ms: number): boolean {
   return unchangedLooks >= rule.looksMin && now_ms - unchangedSince_ms >= rule.settle_ms;
 }
 
@@ -108,19 +101,24 @@ function isProven({ unchangedLooks, unchangedSince_ms }: Suspect, { rule, now_ms
  * What is wrong with a suspect's documents; reads them once more if they were too large to hold in memory. None if they
  * agree now.
  */
-async function mismatchesOf(suspect: Suspect, sides: Sides, deps: LookDependencies): Promise<Mismatch[]> {
-  const here = sides.source.documents ?? (await readSingle(deps.source, suspect));
-  const there = sides.destination.documents ?? (await readSingle(deps.destination, suspect));
+async function mismatchesOf(
+  suspect: Suspect,
+  sides: Sides<FoundDocuments>,
+  lookups: Sides<Lookup>,
+  now_ms: number,
+): Promise<Mismatch[]> {
+  const here = sides.source.documents ?? (await readSingle(lookups.source, suspect));
+  const there = sides.destination.documents ?? (await readSingle(lookups.destination, suspect));
   return compareGroup(here, there).map(({ kind, source, destination }) => ({
     kind,
     id: ownedValue(idOf(source ?? destination ?? new Uint8Array())),
     paths: source === null || destination === null ? [] : differingPaths(source, destination),
     firstSeen_ms: suspect.firstSeen_ms,
-    lastSeen_ms: deps.now_ms,
+    lastSeen_ms: now_ms,
     looks: suspect.looks,
   }));
 }
 
-async function readSingle(deps: FindDependencies, { id }: Suspect): Promise<Uint8Array[]> {
-  return (await findDocuments(deps, [id])).get(lookupName(id))?.documents ?? [];
+async function readSingle(lookup: Lookup, { id }: Suspect): Promise<Uint8Array[]> {
+  return (await findDocuments(lookup, [id])).get(lookupName(id))?.documents ?? [];
 }

@@ -1,7 +1,7 @@
 import { ownedValue, type RawValue } from '../../bson/scan.js';
 import { digestOf, idOf } from './compare-group.js';
 import type { Finding } from './compare-range.js';
-import { findCommand, type FindDependencies, findDocuments, lookupName } from './find-documents.js';
+import { findCommand, type Lookup, findDocuments, lookupName } from './find-documents.js';
 
 /** Documents looked up on the other side at once. */
 const lookupsMax = 500;
@@ -18,11 +18,7 @@ export interface LookupObserver {
  * destination, and the `_id`s of the destination on the source.
  * @throws what the clients and the observer throw; the whole may be repeated
  */
-export async function compareByLookup(
-  source: FindDependencies,
-  destination: FindDependencies,
-  observer: LookupObserver,
-): Promise<void> {
+export async function compareByLookup(source: Lookup, destination: Lookup, observer: LookupObserver): Promise<void> {
   for await (const batch of batchesOf(source)) {
     const groups = grouped(batch);
     const there = await findDocuments(destination, idsOf(groups));
@@ -43,7 +39,7 @@ export async function compareByLookup(
 }
 
 /** All documents of one side in no order. */
-async function* batchesOf(deps: FindDependencies): AsyncGenerator<Uint8Array[]> {
+async function* batchesOf(deps: Lookup): AsyncGenerator<Uint8Array[]> {
   const { client, database, signal } = deps;
   const cursor = await client.openCursor(database, { ...findCommand(deps), batchSize: lookupsMax }, { signal });
   try {

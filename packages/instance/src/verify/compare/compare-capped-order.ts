@@ -1,14 +1,14 @@
 import type { RawValue } from '../../bson/scan.js';
 import { bufferOf, ownedValue } from '../../bson/scan.js';
 import { idOf } from './compare-group.js';
-import { findCommand, type FindDependencies, findDocuments, lookupName } from './find-documents.js';
+import { findCommand, type Lookup, findDocuments, lookupName } from './find-documents.js';
 
 /**
  * Whether the documents of a capped collection were inserted in the same order on both sides. It ignores documents that
  * only one side has: that side may have dropped fewer of its oldest ones, or may be ahead at the end.
  * @throws what the clients throw
  */
-export async function inSameInsertionOrder(source: FindDependencies, destination: FindDependencies): Promise<boolean> {
+export async function inSameInsertionOrder(source: Lookup, destination: Lookup): Promise<boolean> {
   await using here = new IdSequence(source);
   await using there = new IdSequence(destination);
   let [a, b] = [await here.next(), await there.next()];
@@ -25,7 +25,7 @@ export async function inSameInsertionOrder(source: FindDependencies, destination
   return true;
 }
 
-async function exists(deps: FindDependencies, id: RawValue): Promise<boolean> {
+async function exists(deps: Lookup, id: RawValue): Promise<boolean> {
   return (await findDocuments({ ...deps, idsOnly: true }, [id])).get(lookupName(id))?.digest !== '';
 }
 
@@ -37,7 +37,7 @@ function same(a: RawValue, b: RawValue): boolean {
 class IdSequence implements AsyncDisposable {
   readonly #ids: AsyncGenerator<RawValue>;
 
-  constructor(deps: FindDependencies) {
+  constructor(deps: Lookup) {
     this.#ids = idsOf(deps);
   }
 
@@ -52,7 +52,7 @@ class IdSequence implements AsyncDisposable {
   }
 }
 
-async function* idsOf(deps: FindDependencies): AsyncGenerator<RawValue, void> {
+async function* idsOf(deps: Lookup): AsyncGenerator<RawValue, void> {
   const { client, database, signal } = deps;
   const cursor = await client.openCursor(
     database,

@@ -14,14 +14,11 @@ export interface NamespaceDifference extends Omit<CatalogDifference, 'kind'> {
   kind: CatalogDifference['kind'] | 'ranges' | 'order';
 }
 
-export interface DdlDependencies {
+/** What counts as a difference. */
+export interface DefinitionRules extends Pick<CompareOptions, 'destination' | 'remap' | 'skipped'> {
   source: Pick<ClusterClient, 'kind'>;
-  destination: Pick<ClusterClient, 'kind' | 'version'>;
   /** False: the destination intentionally has other shard keys. */
   shardKeys: boolean;
-  remap: NamespaceRemap;
-  /** Indexes that the migration could not build. */
-  skipped?: CompareOptions['skipped'];
 }
 
 /**
@@ -33,7 +30,7 @@ export interface DdlDependencies {
 export function compareDefinitions(
   source: CatalogReport,
   destination: CatalogReport,
-  deps: DdlDependencies,
+  deps: DefinitionRules,
 ): NamespaceDifference[] {
   const comparesKeys = comparesShardKeys(deps);
   const expected = comparesKeys ? source.catalog : withShardKeysOf(source.catalog, destination.catalog, deps.remap);
@@ -61,7 +58,7 @@ export function compareDefinitions(
 }
 
 /** Whether shard keys are compared at all. */
-export function comparesShardKeys({ source, destination, shardKeys }: Omit<DdlDependencies, 'remap'>): boolean {
+export function comparesShardKeys({ source, destination, shardKeys }: Omit<DefinitionRules, 'remap'>): boolean {
   return shardKeys && source.kind === 'sharded' && destination.kind === 'sharded';
 }
 

@@ -4,8 +4,10 @@ import { isLossless, losslessValue } from '../../bson/lossless.js';
 import type { RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { matchingAll } from '../../cluster/matching-all.js';
-import type { NodeClient } from '../../cluster/node-client.js';
+import type { Namespace } from '../../cluster/namespace.js';
+import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { documentDigest, idOf, joinedDigest } from './compare-group.js';
+import type { KnownTimes, Sides } from './sides.js';
 
 /** What one side has of an `_id`. */
 export interface FoundDocuments {
@@ -16,7 +18,7 @@ export interface FoundDocuments {
 }
 
 /** Where to look documents up. */
-export interface FindDependencies {
+export interface Lookup {
   client: NodeClient;
   database: string;
   collection: string;
@@ -27,6 +29,29 @@ export interface FindDependencies {
   /** Reads only the `_id`s, if only existence matters. */
   idsOnly?: boolean;
   signal: AbortSignal;
+}
+
+/**
+ * Where both sides of a collection are looked up.
+ * @param after the reads see everything written up to these cluster times
+ * @param filter of the source's documents; absent: all
+ */
+export function lookupsOn(
+  clusters: Sides<Pick<ClusterClient, 'router'>>,
+  names: Sides<Namespace>,
+  after: KnownTimes,
+  signal: AbortSignal,
+  filter?: Document,
+): Sides<Lookup> {
+  const on = (side: keyof Sides<Lookup>): Lookup => ({
+    client: clusters[side].router,
+    database: names[side].database,
+    collection: names[side].name,
+    after: after[side],
+    filter: side === 'source' ? filter : undefined,
+    signal,
+  });
+  return { source: on('source'), destination: on('destination') };
 }
 
 /** Bytes of the replies whose documents stay in memory; the documents of a single `_id` always do. */
@@ -41,10 +66,7 @@ export function lookupName(id: RawValue): string {
  * Reads the documents of some `_id`s at majority, through a router, which filters out orphans.
  * @returns by `lookupName`; every requested `_id` has an entry
  */
-export async function findDocuments(
-  deps: FindDependencies,
-  ids: readonly RawValue[],
-): Promise<Map<string, FoundDocuments>> {
+export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Promise<Map<string, FoundDocuments>> {
   const { client, database, signal } = deps;
   const groups = new Map(ids.map((id) => [lookupName(id), new DocumentGroup()]));
   const cursor = await client.openCursor(
@@ -67,7 +89,7 @@ export async function findDocuments(
 }
 
 /** A read of one side: of all documents that it may show. */
-export function findCommand({ collection, after, filter, idsOnly }: FindDependencies): Document {
+export function findCommand({ collection, after, filter, idsOnly }: Lookup): Document {
   return {
     find: collection,
     ...matchingAll(filter),

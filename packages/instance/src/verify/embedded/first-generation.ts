@@ -1,7 +1,7 @@
 import { compareByLookup } from '../compare/compare-by-lookup.js';
 import { compareRange, type Finding } from '../compare/compare-range.js';
-import type { KnownTimes } from '../standalone/comparison-dependencies.js';
-import type { FindDependencies } from '../compare/find-documents.js';
+import type { KnownTimes } from '../compare/sides.js';
+import { lookupsOn } from '../compare/find-documents.js';
 import { OrderedDocuments } from '../compare/ordered-documents.js';
 import { foundStanding } from './standing.js';
 import { storedMismatch } from './stored-mismatch.js';
@@ -102,18 +102,11 @@ async function compareUnordered(
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { on: names, documentFilter } = entry_.collection;
-  const on = (side: 'source' | 'destination'): FindDependencies => ({
-    client: deps[side].router,
-    database: names[side].database,
-    collection: names[side].name,
-    after: times[side],
-    filter: side === 'source' ? documentFilter : undefined,
-    signal,
-  });
+  const { on, documentFilter } = entry_.collection;
+  const { source, destination } = lookupsOn(deps, on, times, signal, documentFilter);
   const compare = async (): Promise<void> => {
     [part.source, part.destination] = [0, 0];
-    await compareByLookup(on('source'), on('destination'), {
+    await compareByLookup(source, destination, {
       async found(findings) {
         await mayGoOn(deps, hooks, entry_, signal);
         await store(deps, hooks, entry_, findings);

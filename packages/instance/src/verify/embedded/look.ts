@@ -1,8 +1,8 @@
 import type { RawValue } from '../../bson/scan.js';
 import { compareGroup, type MismatchKind } from '../compare/compare-group.js';
-import type { KnownTimes } from '../standalone/comparison-dependencies.js';
+import type { KnownTimes } from '../compare/sides.js';
 import { differingPaths, type PathDifference } from '../compare/differing-paths.js';
-import { type FindDependencies, findDocuments, lookupName } from '../compare/find-documents.js';
+import { findDocuments, lookupName, lookupsOn } from '../compare/find-documents.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 import type { VerifiedCollection } from './verified-collection.js';
 
@@ -31,16 +31,9 @@ export async function lookAt(
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<Map<string, Difference>> {
-  const on = (side: 'source' | 'destination'): FindDependencies => ({
-    client: deps[side].router,
-    database: collection.on[side].database,
-    collection: collection.on[side].name,
-    after: times[side],
-    filter: side === 'source' ? collection.documentFilter : undefined,
-    signal,
-  });
-  const here = await findDocuments(on('source'), ids);
-  const there = await findDocuments(on('destination'), ids);
+  const lookups = lookupsOn(deps, collection.on, times, signal, collection.documentFilter);
+  const here = await findDocuments(lookups.source, ids);
+  const there = await findDocuments(lookups.destination, ids);
   const differences = new Map<string, Difference>();
   for (const id of ids) {
     const wanted = lookupName(id);

@@ -1,7 +1,7 @@
-import { clusterTimeOf, highestTime } from '../../cluster/cluster-time.js';
+import { highestTime } from '../../cluster/cluster-time.js';
 import { isLossless } from '../../bson/lossless.js';
 import { mapBounded } from '../../catalog/map-bounded.js';
-import type { KnownTimes } from '../standalone/comparison-dependencies.js';
+import { type KnownTimes, knownTimes } from '../compare/sides.js';
 import type { SideFollower } from './side-follower.js';
 import { Turns } from './turns.js';
 import { storedPlan, type VerifiedCollection } from './verified-collection.js';
@@ -17,21 +17,6 @@ const copiesMax = 1_000;
 const readMax = 1_000;
 /** Of those, processed concurrently. */
 const parallelMax = 8;
-
-/** The cluster times of both sides: a read after them sees everything written before. */
-export async function presentTimes(
-  { source, destination, retrying }: VerifierDependencies,
-  signal: AbortSignal,
-): Promise<KnownTimes> {
-  const timeOf = (side: VerifierDependencies['source']) =>
-    retrying(
-      `read the time of ${side.name}`,
-      async () => clusterTimeOf(await side.router.command('admin', { listDatabases: 1, nameOnly: true }, { signal })),
-      signal,
-    );
-  const [here, there] = await Promise.all([timeOf(source), timeOf(destination)]);
-  return { source: here, destination: there };
-}
 
 /** Plans the comparison of the sync task's own collections, and reads the plans that other sync tasks made. */
 export class Planner {
@@ -65,7 +50,7 @@ export class Planner {
     );
     const ready = waiting.filter(({ collection }) => copied.has(collection.key));
     if (ready.length === 0) return;
-    const present = await presentTimes(deps, signal);
+    const present = await knownTimes(deps, signal);
     const read = (side: 'source' | 'destination'): bigint[] =>
       followers.filter((follower) => follower.side === side).map(({ position }) => position ?? 0n);
     const times = {

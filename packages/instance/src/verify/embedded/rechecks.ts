@@ -1,8 +1,9 @@
+import type { RawValue } from '../../bson/scan.js';
 import { highestTime } from '../../cluster/cluster-time.js';
 import type { LastingDifferences } from '../../store/task-record.js';
-import type { KnownTimes } from '../standalone/comparison-dependencies.js';
+import type { KnownTimes } from '../compare/sides.js';
 import { lookupName } from '../compare/find-documents.js';
-import { lookAt, lookupsMax } from './look.js';
+import { type Difference, lookAt, lookupsMax } from './look.js';
 import { foundStanding, isGivenUp, nextStanding, noLastingDifferences, type Standing } from './standing.js';
 import { restoredMismatch, storedMismatch, type StoredMismatch } from './stored-mismatch.js';
 import { sides, type TouchedKey } from './touched-keys.js';
@@ -153,18 +154,7 @@ export class Rechecks {
     const { deps, store } = this;
     for (const key of keys) store.keys.begin(key);
     const times = latest([floor, ...planned(entry_), ...keys.map(({ last }) => last)]);
-    const differences = await deps.retrying(
-      'check again',
-      () =>
-        lookAt(
-          deps,
-          entry_.collection,
-          keys.map(({ id }) => id),
-          times,
-          signal,
-        ),
-      signal,
-    );
+    const differences = await this.#differences(entry_, keys, times, signal);
     const now = new Date(deps.clock.now_ms());
     const settled = keys.filter((key) => !(differences.has(key.idClass) && keeps(key)));
     const differing = settled.flatMap(({ id, idClass }) => {
@@ -189,6 +179,16 @@ export class Rechecks {
     for (const key of settled) store.keys.done(key, notBefore_ms);
   }
 
+  #differences(
+    { collection }: BookedCollection,
+    keys: readonly { id: RawValue }[],
+    times: KnownTimes,
+    signal: AbortSignal,
+  ): Promise<Map<string, Difference>> {
+    const ids = keys.map(({ id }) => id);
+    return this.deps.retrying('check again', () => lookAt(this.deps, collection, ids, times, signal), signal);
+  }
+
   async #lookAtGroup(
     group: readonly StoredMismatch[],
     { times: floor, isAllowed, rereading }: MismatchLook,
@@ -199,18 +199,7 @@ export class Rechecks {
     const entry_ = store.get(group[0]?.key ?? '');
     if (entry_ === undefined) return this.#removeUnfollowed(group);
     const times = latest([floor, ...planned(entry_)]);
-    const differences = await deps.retrying(
-      'check again',
-      () =>
-        lookAt(
-          deps,
-          entry_.collection,
-          group.map(({ id }) => id),
-          times,
-          signal,
-        ),
-      signal,
-    );
+    const differences = await this.#differences(entry_, group, times, signal);
     const now = new Date(deps.clock.now_ms());
     const differing = group.flatMap((mismatch) => {
       const difference = differences.get(lookupName(mismatch.id));

@@ -4,10 +4,10 @@ import type { LastingDifferences } from '../../store/task-record.js';
 import { runTogether } from '../../store/run-together.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
-import type { KnownTimes } from '../standalone/comparison-dependencies.js';
-import type { FindDependencies } from '../compare/find-documents.js';
+import { type KnownTimes, knownTimes } from '../compare/sides.js';
+import { lookupsOn } from '../compare/find-documents.js';
 import { CollectionLeftError, comparePart } from './first-generation.js';
-import { Planner, presentTimes } from './planning.js';
+import { Planner } from './planning.js';
 import { latest, Rechecks } from './rechecks.js';
 import { SideFollower } from './side-follower.js';
 import { noLastingDifferences } from './standing.js';
@@ -179,17 +179,10 @@ export class TaskVerifier {
     const found: string[] = [];
     for (const { collection, plan } of this.#store.streamed) {
       if (!collection.capped || plan === null) continue;
-      const after = latest([times, plan.times]);
-      const on = (side: Side): FindDependencies => ({
-        client: this.deps[side].router,
-        database: collection.on[side].database,
-        collection: collection.on[side].name,
-        after: after[side],
-        signal,
-      });
+      const { source, destination } = lookupsOn(this.deps, collection.on, latest([times, plan.times]), signal);
       const same = await this.deps.retrying(
         'compare the insertion order',
-        () => inSameInsertionOrder(on('source'), on('destination')),
+        () => inSameInsertionOrder(source, destination),
         signal,
       );
       if (!same) found.push(namespaceOf(collection.on.destination));
@@ -288,7 +281,7 @@ export class TaskVerifier {
    */
   async #beginAnew(side: Side, signal: AbortSignal): Promise<void> {
     await this.#turn.run(async () => {
-      const present = await presentTimes(this.deps, signal);
+      const present = await knownTimes(this.deps, signal);
       this.#floor = latest([this.#floor, present]);
       this.#hasCompared = false;
       await this.#store.compareAllAgain((entry_) => this.#store.isOwn(entry_));
@@ -320,13 +313,13 @@ export class TaskVerifier {
   }
 
   async #rereadMismatches(signal: AbortSignal): Promise<void> {
-    const { source } = await presentTimes(this.deps, signal);
+    const { source } = await knownTimes(this.deps, signal);
     await this.#rechecks.rereadMismatches({ present: source }, signal);
   }
 
   async #compareCappedAgain(signal: AbortSignal): Promise<void> {
     await this.#turn.run(async () => {
-      this.#floor = latest([this.#floor, await presentTimes(this.deps, signal)]);
+      this.#floor = latest([this.#floor, await knownTimes(this.deps, signal)]);
       await this.#store.compareAllAgain((entry_) => entry_.collection.capped && this.#store.isOwn(entry_));
     });
   }
@@ -335,7 +328,7 @@ export class TaskVerifier {
   async #untilRead(times: KnownTimes, signal: AbortSignal): Promise<KnownTimes> {
     const { clock } = this.deps;
     let woken_ms = -Infinity;
-    let present = await presentTimes(this.deps, signal);
+    let present = await knownTimes(this.deps, signal);
     const { source, destination } = this.#followers;
     for (;;) {
       const isReached = present.source >= times.source && present.destination >= times.destination;
@@ -345,7 +338,7 @@ export class TaskVerifier {
         woken_ms = clock.monotonic_ms();
       }
       await clock.sleep(poll_ms, signal);
-      if (!isReached) present = await presentTimes(this.deps, signal);
+      if (!isReached) present = await knownTimes(this.deps, signal);
     }
   }
 

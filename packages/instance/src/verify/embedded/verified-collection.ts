@@ -3,7 +3,7 @@ import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/stored-value.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
-import type { KnownTimes } from '../standalone/comparison-dependencies.js';
+import type { KnownTimes } from '../compare/sides.js';
 
 /** A collection of the migration as its verifier sees it. */
 export interface VerifiedCollection {

@@ -7,7 +7,8 @@ import { compileNamespaceRemap, refuseUnmappable } from '../../catalog/namespace
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { comparePartitions } from './compare-partitions.js';
 import { comparesShardKeys } from '../compare/compare-definitions.js';
-import { type ComparisonDependencies, knownTimes } from './comparison-dependencies.js';
+import { knownTimes } from '../compare/sides.js';
+import type { ComparisonDependencies } from './comparison-dependencies.js';
 import { planComparison } from './comparison-plan.js';
 import type { ComparisonTotals } from './comparison-state.js';
 import { type DdlOutcome, finalDefinitions, readReports } from './final-definitions.js';
@@ -81,7 +82,7 @@ export async function compareClusters(
     );
   }
   deps.entered('comparing');
-  await comparePartitions(deps, await knownTimes(deps));
+  await comparePartitions(deps, await knownTimes(deps, deps.signal));
   deps.entered('checking again');
   await laterGenerations(deps);
   deps.entered('comparing definitions');

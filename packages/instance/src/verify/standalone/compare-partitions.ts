@@ -4,7 +4,8 @@ import type { Suspect } from '../compare/check-again.js';
 import { compareByLookup } from '../compare/compare-by-lookup.js';
 import { compareRange, type Finding } from '../compare/compare-range.js';
 import { type ComparedCollection, type ComparisonPartition, readOf } from './compared-collection.js';
-import { type ComparisonDependencies, type KnownTimes, lookupSides } from './comparison-dependencies.js';
+import type { KnownTimes } from '../compare/sides.js';
+import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
 import type { PartStats } from './comparison-journal.js';
 import { OrderedDocuments } from '../compare/ordered-documents.js';
 

@@ -7,7 +7,8 @@ import type { Namespace } from '../../cluster/namespace.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { compareDefinitions, type NamespaceDifference } from '../compare/compare-definitions.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
-import { type ComparisonDependencies, knownTimes, lookupSides } from './comparison-dependencies.js';
+import { knownTimes } from '../compare/sides.js';
+import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
 import { readRecordedChoices } from './recorded-choices.js';
 import type { ComparisonPlan } from './comparison-plan.js';
 
@@ -116,7 +117,7 @@ async function orderDifferences(
   const capped = new Set(source.catalog.filter(({ options }) => options.capped === true).map(namespaceOf));
   const collections = plan.collections.filter((collection) => capped.has(namespaceOf(collection)));
   if (collections.length === 0) return [];
-  const times = await knownTimes(deps);
+  const times = await knownTimes(deps, deps.signal);
   const differences: NamespaceDifference[] = [];
   for (const collection of collections) {
     const { source: here, destination: there } = lookupSides(deps, collection, times);

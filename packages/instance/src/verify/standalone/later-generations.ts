@@ -1,5 +1,6 @@
 import { checkAgain, type Mismatch, type Suspect } from '../compare/check-again.js';
-import { type ComparisonDependencies, type KnownTimes, knownTimes, lookupSides } from './comparison-dependencies.js';
+import { type KnownTimes, knownTimes } from '../compare/sides.js';
+import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
 import type { SuspectOrigin } from './stored-suspect.js';
 
 /** Suspects processed at once; of each only its `_id` and two digests are in memory. */
@@ -25,7 +26,7 @@ export async function laterGenerations(deps: ComparisonDependencies): Promise<vo
       await clock.sleep(pause_ms, signal);
       await state.nextGeneration();
     }
-    await lookAtGeneration(deps, await knownTimes(deps));
+    await lookAtGeneration(deps, await knownTimes(deps, deps.signal));
   }
 }
 
@@ -68,7 +69,7 @@ async function lookAtPortion(
     const sides = lookupSides(deps, collection, times);
     const looked = await retrying(
       'check again',
-      () => checkAgain(group.suspects, { ...sides, rule: options.rule, now_ms: clock.now_ms() }),
+      () => checkAgain(group.suspects, sides, options.rule, clock.now_ms()),
       signal,
     );
     agreed += looked.agreed;

@@ -114,7 +114,7 @@ describe('from a sharded cluster to an equal one', () => {
       request: requestOf(),
       signal,
     });
-    await createCollections({ destination: destination.cluster, plan, signal, confirm });
+    await createCollections({ destination: destination.cluster, signal, confirm }, plan);
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
     const made = await readCatalog(destination.cluster, everything, signal);
     expect(distributionOf(made)).toEqual(distributionOf(sourceCatalog));
@@ -127,7 +127,7 @@ describe('from a sharded cluster to an equal one', () => {
       ),
     ).toEqual([]);
 
-    await restoreAttributes({ destination: destination.cluster, plan, signal, confirm });
+    await restoreAttributes({ destination: destination.cluster, signal, confirm }, plan);
     expect(await differences(sourceCatalog, destination.cluster, 'final')).toEqual([]);
   });
 
@@ -141,17 +141,17 @@ describe('from a sharded cluster to an equal one', () => {
       request: requestOf(),
       signal,
     });
-    await createCollections({ destination: destination.cluster, plan, signal, confirm });
+    await createCollections({ destination: destination.cluster, signal, confirm }, plan);
     await destination.client
       .db('app')
       .collection('plain')
       .insertMany([{ u: 'secret' }, { u: 'secret' }]);
-    await expect(restoreAttributes({ destination: destination.cluster, plan, signal, confirm })).rejects.toMatchObject({
+    await expect(restoreAttributes({ destination: destination.cluster, signal, confirm }, plan)).rejects.toMatchObject({
       error: 'uniqueIndexViolated',
       errorDescription: 'Documents of app.plain on the destination violate the unique index u_1.',
     });
     await destination.client.db('app').collection('plain').deleteMany({});
-    await restoreAttributes({ destination: destination.cluster, plan, signal, confirm });
+    await restoreAttributes({ destination: destination.cluster, signal, confirm }, plan);
   });
 
   it('is refused while the destination holds documents or a different collection', async () => {
@@ -204,7 +204,7 @@ describe('from a sharded cluster to an equal one', () => {
     for (const afterCommands of [3, 9, 12, 15, 8, Infinity]) {
       commandsLeft = afterCommands;
       try {
-        await createCollections({ destination: destination.cluster, plan, signal, confirm });
+        await createCollections({ destination: destination.cluster, signal, confirm }, plan);
       } catch (failure) {
         expect(String(failure)).toContain('connection lost');
         losses += 1;
@@ -231,7 +231,7 @@ describe('from two shards to three', () => {
       request: requestOf(),
       signal,
     });
-    await createCollections({ destination: destination.cluster, plan, signal, confirm });
+    await createCollections({ destination: destination.cluster, signal, confirm }, plan);
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
     const made = await readCatalog(destination.cluster, everything, signal);
     const owners = (name: string): Set<string | undefined> =>
@@ -252,8 +252,8 @@ describe('from a replica set', () => {
       request: requestOf(),
       signal,
     });
-    await createCollections({ destination: destination.cluster, plan, signal, confirm });
-    await restoreAttributes({ destination: destination.cluster, plan, signal, confirm });
+    await createCollections({ destination: destination.cluster, signal, confirm }, plan);
+    await restoreAttributes({ destination: destination.cluster, signal, confirm }, plan);
     expect(await differences(sourceCatalog, destination.cluster, 'final')).toEqual([]);
   });
 
@@ -278,7 +278,7 @@ describe('from a replica set', () => {
       request,
       signal,
     });
-    await createCollections({ destination: destination.cluster, plan, signal, confirm });
+    await createCollections({ destination: destination.cluster, signal, confirm }, plan);
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
     const events = (await readCatalog(destination.cluster, everything, signal)).find(
       (entry) => entry.name === 'events',

@@ -80,12 +80,8 @@ const confirm = (): Promise<void> => Promise.resolve();
 async function begin(): Promise<Map<string, string>> {
   stepsLeft = Infinity;
   await destination.client.db('shop').dropDatabase();
-  const made = await createCollections({
-    destination: destination.cluster,
-    plan: planOf([entry('orders'), entry('plain')]),
-    signal,
-    confirm,
-  });
+  const making = { destination: destination.cluster, signal, confirm };
+  const made = await createCollections(making, planOf([entry('orders'), entry('plain')]));
   return new Map(made.map(({ sourceUuid, destinationUuid }) => [sourceUuid, destinationUuid]));
 }
 

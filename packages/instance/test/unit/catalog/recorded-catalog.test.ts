@@ -120,8 +120,8 @@ describe('a catalog of a real 5.0.7', () => {
     const catalog = await readCatalog(source, everything, signal);
     const plan = planDestination(catalog, { source, destination, indexScope: 'all', remap: noRemap });
     expect(plan.warnings.map((warning) => warning.name)).toEqual(['shardKeyIndexAdded', 'shardKeyIndexAdded']);
-    await createCollections({ destination, plan, signal, confirm });
-    await restoreAttributes({ destination, plan, signal, confirm });
+    await createCollections({ destination, signal, confirm }, plan);
+    await restoreAttributes({ destination, signal, confirm }, plan);
     const made = await readCatalog(destination, everything, signal);
     const differences = compareCatalogs(catalog, made, {
       form: 'final',

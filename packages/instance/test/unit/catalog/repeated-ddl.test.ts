@@ -103,12 +103,10 @@ it('refreshes routing after all collections were placed', async () => {
   const chunks = [{ min: { _id: new BSON.MinKey() }, max: { _id: new BSON.MaxKey() }, shard: 'b' }];
   const source = sourceWith((one) => one.addSharded('app.sharded', { _id: 1 }, false, chunks));
   const { plans, destination } = await planOf(source);
-  await createCollections({
-    destination: destination(server.client),
-    plan: { databases: new Map([['app', 'a']]), collections: plans, warnings: [] },
-    signal,
-    confirm,
-  });
+  await createCollections(
+    { destination: destination(server.client), signal, confirm },
+    { databases: new Map([['app', 'a']]), collections: plans, warnings: [] },
+  );
   const names = server.client.sent.map(({ command }) => Object.keys(command)[0]);
   expect(names.lastIndexOf('flushRouterConfig')).toBeGreaterThan(names.lastIndexOf('shardCollection'));
 });

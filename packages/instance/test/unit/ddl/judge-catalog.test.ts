@@ -2,7 +2,7 @@ import { Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
-import { judgeCatalog, type JudgeInput } from '../../../src/ddl/judge-catalog.js';
+import { judgeCatalog, type ReadCatalogs } from '../../../src/ddl/judge-catalog.js';
 import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
@@ -41,18 +41,15 @@ function ledgerOf(atStart: CatalogEntry[]): DdlLedger {
 }
 
 /** What is added to the journal, each entry as a few words. */
-async function judged(ledger: DdlLedger, input: Partial<JudgeInput>): Promise<string[]> {
+async function judged(
+  ledger: DdlLedger,
+  input: Partial<ReadCatalogs> & { keepsBalancer?: boolean },
+): Promise<string[]> {
   const found: string[] = [];
-  const judges = judgeCatalog({
-    now: [],
-    found: [],
-    time: 9n,
-    isSettled: true,
-    keepsBalancer: false,
-    ledger,
-    pairs: { destinationOf: (source) => `d${source}` },
-    ...input,
-  });
+  const { keepsBalancer = false, ...read } = input;
+  const catalogs = { now: [], found: [], time: 9n, isSettled: true, ...read };
+  const pairs = { destinationOf: (source: string) => `d${source}` };
+  const judges = judgeCatalog(catalogs, ledger, pairs, keepsBalancer);
   for (const judge of judges) {
     await ledger.add((followed) => {
       const ddlChange = judge(followed);

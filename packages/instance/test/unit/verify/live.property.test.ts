@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { looksForProof } from '../../../src/verify/compare/looks-for-proof.js';
+import { knownTimes } from '../../../src/verify/compare/sides.js';
 import { comparePartitions } from '../../../src/verify/standalone/compare-partitions.js';
-import {
-  type ComparisonDependencies,
-  type ComparisonOptions,
-  knownTimes,
+import type {
+  ComparisonDependencies,
+  ComparisonOptions,
 } from '../../../src/verify/standalone/comparison-dependencies.js';
 import type { ComparisonPlan } from '../../../src/verify/standalone/comparison-plan.js';
 import { ComparisonState } from '../../../src/verify/standalone/comparison-state.js';
@@ -71,7 +71,7 @@ async function compare(
     };
     if (state.plan === null) await state.begin('identity', 0, planOf(pair.options.documents, 4));
     try {
-      await comparePartitions(deps, await knownTimes(deps));
+      await comparePartitions(deps, await knownTimes(deps, deps.signal));
       await laterGenerations(deps);
     } catch (error) {
       if (!(error instanceof Killed)) throw error;

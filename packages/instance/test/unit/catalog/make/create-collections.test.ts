@@ -20,7 +20,7 @@ describe('createCollections', () => {
   it('creates everything in its temporary form, on the same shards as on the source', async () => {
     const clusters = pair();
     const { catalog, plan } = await makePlan(clusters);
-    const created = await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    const created = await createCollections({ destination: clusters.destination, signal, confirm }, plan);
     const made = await readCatalog(clusters.destination, everything, signal);
     const comparison = { indexScope: 'all', remap: noRemap, destination: clusters.destination } as const;
     expect(compareCatalogs(catalog, made, { ...comparison, form: 'temporary' })).toEqual([]);
@@ -35,7 +35,7 @@ describe('createCollections', () => {
   it('builds unique indexes plain under another name, TTL disabled, hidden visible', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    await createCollections({ destination: clusters.destination, signal, confirm }, plan);
     const indexes = clusters.server.databases.get('app')?.collections.get('plain')?.indexes ?? [];
     const byName = new Map(indexes.map((index) => [index.name as string, index]));
     expect([...byName.keys()].sort()).toEqual(['_id_', 'both_plain', 'convoy_temporary_u_1', 'hid', 'legacy', 'ttl']);
@@ -65,7 +65,7 @@ describe('createCollections', () => {
       };
       const destination = { ...clusters.destination, router: choosy };
       const onWarning = ({ description }: { description: string }): void => void warned.push(description);
-      await createCollections({ destination, plan: { ...plan, collections }, signal, confirm, onWarning });
+      await createCollections({ destination, signal, confirm, onWarning }, { ...plan, collections });
       const made = clusters.server.databases.get('app')?.collections.get('plain');
       expect(made?.options.storageEngine).toEqual(refuses ? undefined : storage.storageEngine);
     }
@@ -75,7 +75,7 @@ describe('createCollections', () => {
   it('specifies the simple collation of an index in a collection with another', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    await createCollections({ destination: clusters.destination, signal, confirm }, plan);
     const collated = clusters.server.databases.get('app')?.collections.get('collated');
     expect(collated?.options.collation).toEqual({ locale: 'fr' });
     expect(collated?.indexes.find((index) => index.name === 'simple')).not.toHaveProperty('collation');
@@ -85,7 +85,7 @@ describe('createCollections', () => {
     const clusters = pair();
     clusters.server.shards[0]?.tags.push('mine');
     const { plan } = await makePlan(clusters);
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    await createCollections({ destination: clusters.destination, signal, confirm }, plan);
     expect(clusters.server.tags).toEqual([]);
     expect(clusters.server.shards.map((shard) => shard.tags)).toEqual([['mine'], []]);
   });
@@ -93,7 +93,7 @@ describe('createCollections', () => {
   it('builds only what shard keys need with buildIndexes never', async () => {
     const clusters = pair();
     const { catalog, plan } = await makePlan(clusters, 'shardKey');
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    await createCollections({ destination: clusters.destination, signal, confirm }, plan);
     const made = await readCatalog(clusters.destination, everything, signal);
     const names = made
       .flatMap((entry) => entry.indexes.map((index) => `${entry.name} ${String(index.name)}`))
@@ -112,7 +112,7 @@ describe('createCollections', () => {
   it('reaches the same result wherever the connection is lost, before or after the effect', async () => {
     const undisturbed = pair();
     const { plan: reference } = await makePlan(undisturbed);
-    await createCollections({ destination: undisturbed.destination, plan: reference, signal, confirm });
+    await createCollections({ destination: undisturbed.destination, signal, confirm }, reference);
     const commands = undisturbed.server.client.sent.length;
     expect(commands).toBeGreaterThan(30);
     for (let atCommand = 0; atCommand < commands; atCommand += 1) {
@@ -120,7 +120,7 @@ describe('createCollections', () => {
         const clusters = pair();
         const { plan } = await makePlan(clusters);
         clusters.server.failure = { atCommand, afterEffect };
-        await untilDone(() => createCollections({ destination: clusters.destination, plan, signal, confirm }));
+        await untilDone(() => createCollections({ destination: clusters.destination, signal, confirm }, plan));
         expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(
           undisturbed.server.state(),
         );
@@ -133,13 +133,13 @@ describe('createCollections', () => {
     clusters.server.add('app.capped', { options: { capped: true, size: 4096 } });
     const there = clusters.server.databases.get('app')?.collections.get('capped');
     const { plan } = await makePlan(clusters);
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    await createCollections({ destination: clusters.destination, signal, confirm }, plan);
     expect(clusters.server.databases.get('app')?.collections.get('capped')).toBe(there);
 
     const other = pair();
     other.server.add('app.capped', { options: { capped: true, size: 8192 } });
     await expect(
-      createCollections({ destination: other.destination, plan: (await makePlan(other)).plan, signal, confirm }),
+      createCollections({ destination: other.destination, signal, confirm }, (await makePlan(other)).plan),
     ).rejects.toMatchObject({
       error: 'destinationNotEmpty',
       errorDescription: expect.stringContaining('app.capped') as string,
@@ -150,7 +150,7 @@ describe('createCollections', () => {
     const clusters = pair();
     clusters.server.add('app.ranged', { documents: [{ _id: 1 }] });
     await expect(
-      createCollections({ destination: clusters.destination, plan: (await makePlan(clusters)).plan, signal, confirm }),
+      createCollections({ destination: clusters.destination, signal, confirm }, (await makePlan(clusters)).plan),
     ).rejects.toMatchObject({
       error: 'destinationNotEmpty',
     });
@@ -161,8 +161,8 @@ describe('a replaced leader', () => {
   it('creates nothing, and leaves a TTL index enabled that was enabled since', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
-    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    await createCollections({ destination: clusters.destination, signal, confirm }, plan);
+    await restoreAttributes({ destination: clusters.destination, signal, confirm }, plan);
     clusters.server.databases.get('app')?.collections.delete('capped');
     const before = clusters.server.state();
     const replaced = new Error('replaced');
@@ -184,10 +184,10 @@ describe('restoreAttributes', () => {
       const clusters = pair(version);
       const { catalog, plan } = await makePlan(clusters);
       const { destination, server } = clusters;
-      await createCollections({ destination, plan, signal, confirm });
+      await createCollections({ destination, signal, confirm }, plan);
       server.violating.add('app.plain');
-      const restoring = { destination, signal, confirm };
-      const violated: unknown = await restoreAttributes({ ...restoring, plan }).catch((error: unknown) => error);
+      const making = { destination, signal, confirm };
+      const violated: unknown = await restoreAttributes(making, plan).catch((error: unknown) => error);
       expect(violated).toBeInstanceOf(UniqueIndexViolated);
       const skipped = (violated as UniqueIndexViolated).violations.map(({ namespace, index }): SkippedIndex => {
         const collection = plan.collections.find(({ entry }) => namespaceOf(entry) === namespace);
@@ -199,10 +199,7 @@ describe('restoreAttributes', () => {
       expect(skipped.map(({ index }) => index)).toEqual(['u_1', 'both_unique']);
       const comparison = { indexScope: 'all', skipped, remap: noRemap, destination } as const;
       for (let repetition = 0; repetition < 2; repetition += 1) {
-        await restoreAttributes({
-          ...restoring,
-          plan: planDestination(catalog, { ...comparison, source: clusters.source }),
-        });
+        await restoreAttributes(making, planDestination(catalog, { ...comparison, source: clusters.source }));
         const made = await readCatalog(destination, everything, signal);
         expect(compareCatalogs(catalog, made, { ...comparison, form: 'final' })).toEqual([]);
         const there = made
@@ -217,8 +214,8 @@ describe('restoreAttributes', () => {
   it.each([4, 5, 6] as const)('converts every index to its final form on version %i', async (version) => {
     const clusters = pair(version);
     const { catalog, plan } = await makePlan(clusters);
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
-    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    await createCollections({ destination: clusters.destination, signal, confirm }, plan);
+    await restoreAttributes({ destination: clusters.destination, signal, confirm }, plan);
     const made = await readCatalog(clusters.destination, everything, signal);
     const options = {
       indexScope: 'all',
@@ -235,17 +232,13 @@ describe('restoreAttributes', () => {
       for (let allowed = 0; ; allowed += 1) {
         const clusters = pair(version);
         const { plan } = await makePlan(clusters);
-        await createCollections({ destination: clusters.destination, plan, signal, confirm });
+        await createCollections({ destination: clusters.destination, signal, confirm }, plan);
         const before = clusters.server.client.sent.length;
         let asked = 0;
         const replaced = new Error('replaced');
         const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
-        const outcome = await restoreAttributes({
-          destination: clusters.destination,
-          plan,
-          signal,
-          confirm: confirmAllowed,
-        }).catch((error: unknown) => error);
+        const making = { destination: clusters.destination, signal, confirm: confirmAllowed };
+        const outcome = await restoreAttributes(making, plan).catch((error: unknown) => error);
         const changes = clusters.server.client.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
         expect(changes.length).toBe(Math.min(asked, allowed));
         if (outcome === undefined) return;
@@ -257,10 +250,10 @@ describe('restoreAttributes', () => {
   it('sends no change if repeated after the end', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
-    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    await createCollections({ destination: clusters.destination, signal, confirm }, plan);
+    await restoreAttributes({ destination: clusters.destination, signal, confirm }, plan);
     const before = clusters.server.client.sent.length;
-    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    await restoreAttributes({ destination: clusters.destination, signal, confirm }, plan);
     const again = clusters.server.client.sent.slice(before).map(({ command }) => Object.keys(command)[0]);
     expect(new Set(again)).toEqual(new Set(['listIndexes']));
   });
@@ -270,17 +263,17 @@ describe('restoreAttributes', () => {
     async (version) => {
       const undisturbed = pair(version);
       const { plan: reference } = await makePlan(undisturbed);
-      await createCollections({ destination: undisturbed.destination, plan: reference, signal, confirm });
+      await createCollections({ destination: undisturbed.destination, signal, confirm }, reference);
       const before = undisturbed.server.client.sent.length;
-      await restoreAttributes({ destination: undisturbed.destination, plan: reference, signal, confirm });
+      await restoreAttributes({ destination: undisturbed.destination, signal, confirm }, reference);
       const commands = undisturbed.server.client.sent.length - before;
       for (let atCommand = 0; atCommand < commands; atCommand += 1) {
         for (const afterEffect of [false, true]) {
           const clusters = pair(version);
           const { plan } = await makePlan(clusters);
-          await createCollections({ destination: clusters.destination, plan, signal, confirm });
+          await createCollections({ destination: clusters.destination, signal, confirm }, plan);
           clusters.server.failure = { atCommand, afterEffect };
-          await untilDone(() => restoreAttributes({ destination: clusters.destination, plan, signal, confirm }));
+          await untilDone(() => restoreAttributes({ destination: clusters.destination, signal, confirm }, plan));
           expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(
             undisturbed.server.state(),
           );
@@ -295,10 +288,10 @@ describe('restoreAttributes', () => {
     async (version) => {
       const clusters = pair(version);
       const { plan } = await makePlan(clusters);
-      await createCollections({ destination: clusters.destination, plan, signal, confirm });
+      await createCollections({ destination: clusters.destination, signal, confirm }, plan);
       clusters.server.violating.add('app.plain');
       await expect(
-        restoreAttributes({ destination: clusters.destination, plan, signal, confirm }),
+        restoreAttributes({ destination: clusters.destination, signal, confirm }, plan),
       ).rejects.toMatchObject({
         error: 'uniqueIndexViolated',
         errorDescription:
@@ -311,9 +304,9 @@ describe('restoreAttributes', () => {
   it('does not enable a TTL while documents violate a unique index', async () => {
     const clusters = pair();
     const { plan } = await makePlan(clusters);
-    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    await createCollections({ destination: clusters.destination, signal, confirm }, plan);
     clusters.server.violating.add('app.ranged');
-    await expect(restoreAttributes({ destination: clusters.destination, plan, signal, confirm })).rejects.toMatchObject(
+    await expect(restoreAttributes({ destination: clusters.destination, signal, confirm }, plan)).rejects.toMatchObject(
       { error: 'uniqueIndexViolated' },
     );
     const ttl = clusters.server.databases

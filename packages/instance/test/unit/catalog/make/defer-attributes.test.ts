@@ -17,8 +17,8 @@ type Plan = Awaited<ReturnType<typeof makePlan>>;
 async function committed(): Promise<{ clusters: Pair } & Plan> {
   const clusters = pair(6);
   const planned = await makePlan(clusters);
-  await createCollections({ destination: clusters.destination, plan: planned.plan, signal, confirm });
-  await restoreAttributes({ destination: clusters.destination, plan: planned.plan, signal, confirm });
+  await createCollections({ destination: clusters.destination, signal, confirm }, planned.plan);
+  await restoreAttributes({ destination: clusters.destination, signal, confirm }, planned.plan);
   return { clusters, ...planned };
 }
 
@@ -32,14 +32,14 @@ function indexNames({ server }: Pair, collection: string): string[] {
 describe('deferAttributes', () => {
   it('converts every index from its final form to its temporary form, and restoring reverts that', async () => {
     const { clusters, catalog, plan } = await committed();
-    await deferAttributes({ destination: clusters.destination, plan, signal, confirm });
+    await deferAttributes({ destination: clusters.destination, signal, confirm }, plan);
     expect(
       compareCatalogs(catalog, await readCatalog(clusters.destination, everything, signal), {
         ...form,
         form: 'temporary',
       }),
     ).toEqual([]);
-    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    await restoreAttributes({ destination: clusters.destination, signal, confirm }, plan);
     expect(
       compareCatalogs(catalog, await readCatalog(clusters.destination, everything, signal), { ...form, form: 'final' }),
     ).toEqual([]);
@@ -48,7 +48,7 @@ describe('deferAttributes', () => {
   it('never leaves a shard key without a supporting index, and leaves no extra index', async () => {
     const { clusters, plan } = await committed();
     const before = clusters.server.client.sent.length;
-    await deferAttributes({ destination: clusters.destination, plan, signal, confirm });
+    await deferAttributes({ destination: clusters.destination, signal, confirm }, plan);
     const changes = clusters.server.client.sent.slice(before).map(({ command }) => command);
     const ofRanged = changes.filter((command) => [command.createIndexes, command.dropIndexes].includes('ranged'));
     const created = (index: unknown): unknown => (index as { name: string }[]).map(({ name }) => name);
@@ -70,14 +70,14 @@ describe('deferAttributes', () => {
   it('reaches the same result wherever the connection is lost, before or after the effect', async () => {
     const undisturbed = await committed();
     const before = undisturbed.clusters.server.client.sent.length;
-    await deferAttributes({ destination: undisturbed.clusters.destination, plan: undisturbed.plan, signal, confirm });
+    await deferAttributes({ destination: undisturbed.clusters.destination, signal, confirm }, undisturbed.plan);
     const commands = undisturbed.clusters.server.client.sent.length - before;
     expect(commands).toBeGreaterThan(15);
     for (let atCommand = 0; atCommand < commands; atCommand += 1) {
       for (const afterEffect of [false, true]) {
         const { clusters, plan } = await committed();
         clusters.server.failure = { atCommand, afterEffect };
-        await untilDone(() => deferAttributes({ destination: clusters.destination, plan, signal, confirm }));
+        await untilDone(() => deferAttributes({ destination: clusters.destination, signal, confirm }, plan));
         expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(
           undisturbed.clusters.server.state(),
         );
@@ -92,12 +92,8 @@ describe('deferAttributes', () => {
       let asked = 0;
       const replaced = new Error('replaced');
       const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
-      const outcome = await deferAttributes({
-        destination: clusters.destination,
-        plan,
-        signal,
-        confirm: confirmAllowed,
-      }).catch((error: unknown) => error);
+      const making = { destination: clusters.destination, signal, confirm: confirmAllowed };
+      const outcome = await deferAttributes(making, plan).catch((error: unknown) => error);
       const changes = clusters.server.client.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
       // Building a TTL index is one change in two commands: the second disables it.
       const switchedOff = changes.filter(

@@ -38,13 +38,8 @@ function move(): void {
 }
 
 function moved(): Promise<Catalog | null> {
-  const deps = {
-    runtime: { retrying: once },
-    source: clusterOf(source),
-    destination: clusterOf(destination),
-    record: { options } as unknown as MigrationRecord,
-  };
-  return movedCatalog(deps, committed, never);
+  const clusters = { runtime: { retrying: once }, source: clusterOf(source), destination: clusterOf(destination) };
+  return movedCatalog(clusters, { options } as unknown as MigrationRecord, committed, never);
 }
 
 const ordersOf = (server: FakeCatalogServer) => {

@@ -5,12 +5,7 @@ import { NoAnswerError } from '../../../../src/cluster/call-scope.js';
 import type { CallOptions, NodeClient } from '../../../../src/cluster/node-client.js';
 import type { Retrying } from '../../../../src/cluster/retry.js';
 import { untilAborted } from '../../../../src/cluster/within.js';
-import {
-  blocksAfterFailure,
-  type BlockDependencies,
-  bringBlock,
-  wantedBlocks,
-} from '../../../../src/lifecycle/migration/write-blocks.js';
+import { blocksAfterFailure, bringBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
 import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { never, settled } from '../../model/parts.js';
@@ -104,7 +99,7 @@ describe('bringing a block into line', () => {
     [sent, records, refusal, onSent, status] = [[], [], null, () => undefined, { userWriteBlockMode: 1 }];
   });
 
-  function deps(): BlockDependencies {
+  function deps(): Parameters<typeof bringBlock>[0] {
     const setUserWriteBlockMode = (_database: string, { global }: Document): Document => {
       sent.push(global);
       onSent();
