@@ -1,4 +1,4 @@
-import { DocumentBuilder } from '../bson/build.js';
+import type { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
 import { cstringEnd, elementEnd, type RawElement } from '../bson/scan.js';
 import type { Delta } from './delta.js';
@@ -6,16 +6,10 @@ import { isPlainPath, type PathChange, pathKey } from './delta-paths.js';
 import { writePathStage, writeValue } from './path-stage.js';
 
 /**
- * The delta as an update pipeline: `[{$set: {field: {$literal: value}, …}}, {$unset: [names]}]` for plain names,
- * expressions for others. A pipeline's `$set` adds new fields in the given order; the `$set` operator would sort them.
+ * Writes the delta as the stages of an update pipeline into an array that the caller has opened:
+ * `[{$set: {field: {$literal: value}, …}}, {$unset: [names]}]` for plain names, expressions for others. A pipeline's
+ * `$set` adds new fields in the given order; the `$set` operator would sort them.
  */
-export function deltaPipeline(delta: Delta): Uint8Array {
-  const builder = new DocumentBuilder();
-  writeDelta(builder, delta);
-  return builder.finish();
-}
-
-/** Writes the pipeline's stages into an array that the caller has opened. */
 export function writeDelta(builder: DocumentBuilder, delta: Delta): void {
   const stages = new StageWriter(builder);
   if (delta.form === 'fields') writeFields(stages, delta);

@@ -179,19 +179,6 @@ export function readNumber(bytes: Uint8Array, element: RawElement): number {
   }
 }
 
-/** An integer of 32 or 64 bits. */
-export function readInt(bytes: Uint8Array, element: RawElement): bigint {
-  expectType(element, elementType.int32, elementType.long);
-  return element.type === elementType.int32
-    ? BigInt(int32At(bytes, element.start))
-    : bufferOf(bytes).readBigInt64LE(element.start);
-}
-
-export function readBool(bytes: Uint8Array, element: RawElement): boolean {
-  expectType(element, elementType.bool);
-  return bytes[element.start] === 1;
-}
-
 /** The bytes of an embedded document or array: a view, not a copy. */
 export function readDocument(bytes: Uint8Array, element: RawElement): Uint8Array {
   expectType(element, elementType.document, elementType.array);

@@ -33,7 +33,7 @@ export interface RetryPolicy {
 export type Retrying = <T>(what: string, operation: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /** Failover takes about 10 s, maintenance of a node minutes: half an hour is the contract's default. */
-export const retryLimit_minutes = 30;
+const retryLimit_minutes = 30;
 const minute_ms = 60_000;
 /**
  * Dead peers are found within 14 minutes: an attempt that ran longer made progress, so its failure restarts the clock.

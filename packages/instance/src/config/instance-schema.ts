@@ -7,7 +7,7 @@ import { fleetSecretSchema } from '@convoy/api/configuration/fleet-secret';
 import { tlsSchema } from '@convoy/api/configuration/tls-settings';
 
 /** Where an instance listens by default, as mongosync does. */
-export const INSTANCE_PORT_DEFAULT = 27_182;
+const INSTANCE_PORT_DEFAULT = 27_182;
 
 const mebibyte = 2 ** 20;
 /** One document, event or reply may have 16 MB, and each cluster's side buffers some at a time. */

@@ -77,7 +77,7 @@ async function recordsInIdOrder(
  * Kendall's rank correlation of a list with its sorted form: 1 for an ascending list, -1 for a descending one, about 0
  * for one in random order.
  */
-export function orderCorrelation(values: readonly RawValue[]): number {
+function orderCorrelation(values: readonly RawValue[]): number {
   let sum = 0;
   for (let later = 1; later < values.length; later += 1)
     for (let earlier = 0; earlier < later; earlier += 1)

@@ -3,26 +3,23 @@ import { elementType } from '../bson/element-type.js';
 import { compareRaw } from '../bson/compare.js';
 import { isLossless } from '../bson/lossless.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
-import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import { BatchSize } from '../cluster/batch-size.js';
-import type { RawBatch, RawCursor } from '../cluster/node-client.js';
-import { ResumableCursor } from '../cluster/resumable-cursor.js';
+import { timestampOf } from '../cluster/cluster-time.js';
+import type { RawCursor } from '../cluster/node-client.js';
 import { openSnapshotCursor, readTarget } from '../cluster/snapshot-read.js';
 import type { Partition } from '../store/partition.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import type { CopyDependencies } from './copy-dependencies.js';
+import { PacedCursor } from './paced-cursor.js';
 import { idOf } from './partition-writer.js';
 
 /** Reads one partition at one time in `_id` order. Reopens a lost cursor at the same time, after the last document. */
 export class PartitionReader {
-  readonly #cursor = new ResumableCursor((signal) => this.#open(signal));
+  readonly #cursor: PacedCursor;
   #last: RawValue | null = null;
   #ended = false;
   /** The cursor also returns documents outside the partition, or documents that were read before. */
   #widened = false;
-  #readEnd: bigint;
   readonly #at: Timestamp;
-  readonly #size: BatchSize;
 
   constructor(
     private readonly collection: SyncedCollection,
@@ -31,23 +28,20 @@ export class PartitionReader {
     readTime: bigint,
   ) {
     this.#at = timestampOf(readTime);
-    this.#readEnd = readTime;
-    this.#size = new BatchSize(collection.documentBytes ?? 0);
+    this.#cursor = new PacedCursor(collection, deps, readTime, (signal) => this.#open(signal));
   }
 
   /** The shard's operation time at the latest reply. */
   get readEnd(): bigint {
-    return this.#readEnd;
+    return this.#cursor.readEnd;
   }
 
   /** The next documents that the task owns; null at the end of the partition. */
   async next(signal: AbortSignal): Promise<Uint8Array[] | null> {
     while (!this.#ended) {
-      const batch = await this.deps.retrying('read documents', () => this.#fetch(signal), signal);
-      if (batch.operationTime !== undefined) this.#readEnd = highestTime([this.#readEnd, timeOf(batch.operationTime)]);
+      const batch = await this.#cursor.fetch(signal);
       if (!this.#cursor.open) this.#ended = true;
-      this.#size.received(batch);
-      await this.deps.rate.spent(batch.bytes, signal);
+      await this.#cursor.count(batch, signal);
       const fresh = this.#widened ? this.#inside(batch.documents) : this.#afterLast(batch.documents);
       const last = fresh.at(-1);
       if (last !== undefined) this.#last = ownedValue(idOf(last));
@@ -59,11 +53,6 @@ export class PartitionReader {
 
   async close(): Promise<void> {
     await this.#cursor.close();
-  }
-
-  #fetch(signal: AbortSignal): Promise<RawBatch> {
-    const next = () => this.#cursor.next({ signal, batchDocumentsMax: this.#size.documents });
-    return this.deps.concurrency.reads.run(next, signal);
   }
 
   /** Leaves out a bound that cannot be sent; `#inside` then filters the documents. */
@@ -79,7 +68,7 @@ export class PartitionReader {
       ...(min === undefined ? {} : { min }),
       ...(max === undefined ? {} : { max }),
       at: this.#at,
-      batchSize: this.#size.documents,
+      batchSize: this.#cursor.batchSize,
       filter: this.collection.documentFilter,
       signal,
     });

@@ -1,14 +1,13 @@
 import type { Timestamp } from 'mongodb';
-import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import { BatchSize } from '../cluster/batch-size.js';
+import { timestampOf } from '../cluster/cluster-time.js';
 import { codeOf, keyNotFoundCode } from '../cluster/failure.js';
 import type { RawBatch, RawCursor } from '../cluster/node-client.js';
 import { primaryTerm } from '../cluster/primary-term.js';
-import { ResumableCursor } from '../cluster/resumable-cursor.js';
 import { openRecordCursor, readTarget } from '../cluster/snapshot-read.js';
 import type { RecordScan, RecordToken } from '../store/record-scan.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import type { CopyDependencies } from './copy-dependencies.js';
+import { PacedCursor } from './paced-cursor.js';
 import { RecordOrderLeftError } from './record-order-left.js';
 
 /** A scan that has to begin again this often is left for a copy in `_id` order, which continues after a failover. */
@@ -35,10 +34,8 @@ export interface RecordBatch {
  * cursor at the same time, after the last batch.
  */
 export class RecordReader {
-  readonly #cursor = new ResumableCursor((signal) => this.#open(signal));
+  readonly #cursor: PacedCursor;
   readonly #at: Timestamp;
-  readonly #size: BatchSize;
-  #readEnd: bigint;
   #term: string | null = null;
   #places: readonly RecordToken[] = [];
   #after: RecordToken | null = null;
@@ -52,13 +49,12 @@ export class RecordReader {
     readTime: bigint,
   ) {
     this.#at = timestampOf(readTime);
-    this.#readEnd = readTime;
-    this.#size = new BatchSize(collection.documentBytes ?? 0);
+    this.#cursor = new PacedCursor(collection, deps, readTime, (signal) => this.#open(signal));
   }
 
   /** The shard's operation time at the latest reply. */
   get readEnd(): bigint {
-    return this.#readEnd;
+    return this.#cursor.readEnd;
   }
 
   /**
@@ -66,17 +62,15 @@ export class RecordReader {
    * @throws RecordOrderLeftError when the scan had to begin again too often, or the server refuses it
    */
   async begin(signal: AbortSignal): Promise<void> {
-    this.#first = await this.#fetch(signal);
+    this.#first = await this.#cursor.fetch(signal);
   }
 
   /** The next documents; null at the end of the collection. @throws as `begin`, and OtherRecordsError */
   async next(signal: AbortSignal): Promise<RecordBatch | null> {
     if (this.#first === null && !this.#cursor.open) return null;
-    const batch = this.#first ?? (await this.#fetch(signal));
+    const batch = this.#first ?? (await this.#cursor.fetch(signal));
     this.#first = null;
-    if (batch.operationTime !== undefined) this.#readEnd = highestTime([this.#readEnd, timeOf(batch.operationTime)]);
-    this.#size.received(batch);
-    await this.deps.rate.spent(batch.bytes, signal);
+    await this.#cursor.count(batch, signal);
     if (this.#cursor.open && batch.recordToken === undefined) throw new RecordOrderLeftError('refused');
     this.#after = batch.recordToken ?? null;
     return {
@@ -87,11 +81,6 @@ export class RecordReader {
 
   async close(): Promise<void> {
     await this.#cursor.close();
-  }
-
-  #fetch(signal: AbortSignal): Promise<RawBatch> {
-    const next = () => this.#cursor.next({ signal, batchDocumentsMax: this.#size.documents });
-    return this.deps.retrying('read documents', () => this.deps.concurrency.reads.run(next, signal), signal);
   }
 
   /** The term is the same before and after the opening, so that its primary has answered. */
@@ -132,7 +121,7 @@ export class RecordReader {
 
   async #openAfter(after: RecordToken | null, signal: AbortSignal): Promise<RawCursor> {
     const { database } = this.collection;
-    const batchSize = this.#size.documents;
+    const batchSize = this.#cursor.batchSize;
     const options = { database, target: readTarget(this.collection), at: this.#at, batchSize, after, signal };
     try {
       return await openRecordCursor(this.deps.shard, options);

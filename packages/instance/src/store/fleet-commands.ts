@@ -8,7 +8,7 @@ import type { TaskRecord } from './task-record.js';
  * Commands that are recorded for instances that miss them. A commit is not: the source's writers are stopped for a
  * moment, and a commit that begins by itself later would find them at work.
  */
-export const recordedCommands = ['start', 'pause', 'resume', 'reverse'] as const;
+const recordedCommands = ['start', 'pause', 'resume', 'reverse'] as const;
 export type RecordedCommandName = (typeof recordedCommands)[number];
 
 /** A command that a coordinator sent to the whole fleet. */

@@ -13,7 +13,7 @@ export const beginningSteps = [
 ] as const;
 
 /** The steps in which the leader builds indexes after the copy. */
-export const indexSteps = ['indexBuildsStarted', 'indexesBuilt'] as const;
+const indexSteps = ['indexBuildsStarted', 'indexesBuilt'] as const;
 
 /** The steps in which the leader commits a migration. */
 export const commitSteps = [

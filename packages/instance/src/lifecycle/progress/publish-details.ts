@@ -54,7 +54,7 @@ async function publishNamespaces(run: MigrationRun, signal: AbortSignal): Promis
 }
 
 /** The collections that are being copied first, then the largest; those beyond the bound are added up. */
-export function namespacesDetails(
+function namespacesDetails(
   parts: readonly NamespacePart[],
   max = NAMESPACES_PUBLISHED_MAX,
 ): PublishedDetails['namespaces'] {

@@ -58,7 +58,7 @@ export function restoredMismatch(stored: Document): StoredMismatch {
 }
 
 /** One name of bounded length for all `_id`s that the `_id` index treats as equal. */
-export function mismatchName(key: string, id: RawValue): string {
+function mismatchName(key: string, id: RawValue): string {
   return `${key}/${createHash('sha256')
     .update(encodeUtf8(lookupName(id)))
     .digest('hex')}`;

@@ -28,7 +28,7 @@ const generation_ms = 2_000;
 const disturbed_ms = 500;
 const disturbancesMax = 120;
 /** Maximum number of stored documents that differ; comparing waits until some of them agree. */
-export const mismatchesMax = 200_000;
+const mismatchesMax = 200_000;
 /** Poll interval of the streams during the final check. */
 const poll_ms = 20;
 /** Interval at which idle shards are advanced until they have reached the time. */

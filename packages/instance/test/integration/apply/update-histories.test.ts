@@ -3,7 +3,7 @@ import { BSON, Double, Int32, Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import { testSeed } from '../../../../../test/seed.js';
 import { type Delta, exactDelta } from '../../../src/apply/delta.js';
-import { deltaPipeline } from '../../../src/apply/delta-pipeline.js';
+import { deltaPipeline } from '../../unit/apply/delta-pipeline.js';
 import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
 import { parseEvent } from '../../../src/apply/event.js';
 import { deleteStatement, updateStatement } from '../../../src/bson/build.js';

@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { catalogChanges } from '../../../src/catalog/catalog-changes.js';
 import { compareCatalogs } from '../../../src/catalog/plan/compare-catalogs.js';
 import { createCollections } from '../../../src/catalog/make/create-collections.js';
-import { fingerprint } from '../../../src/catalog/fingerprint.js';
 import type { Catalog } from '../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { readCatalog, readCatalogReport } from '../../../src/catalog/read/read-catalog.js';
@@ -291,12 +290,12 @@ describe('from a replica set', () => {
 });
 
 describe('a catalog that changes', () => {
-  it('shows DDL by UUID, and has a new fingerprint', async () => {
+  it('shows DDL by UUID', async () => {
     await using source = await openTestCluster('cluster0', 2);
     await makeShardedCollections(source.client);
     await makePlainCollections(source.client);
     const before = await readCatalog(source.cluster, everything, signal);
-    expect(fingerprint(await readCatalog(source.cluster, everything, signal))).toBe(fingerprint(before));
+    expect(catalogChanges(before, await readCatalog(source.cluster, everything, signal))).toEqual([]);
     const app = source.client.db('app');
     await app.collection('capped').drop();
     await app.collection('validated').rename('renamed');
@@ -315,7 +314,6 @@ describe('a catalog that changes', () => {
       'indexes plain',
       'chunksMoved ranged',
     ]);
-    expect(fingerprint(after)).not.toBe(fingerprint(before));
   });
 
   it('is read again when a primary moves meanwhile, with its collections under new UUIDs', async () => {

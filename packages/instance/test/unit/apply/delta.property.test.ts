@@ -11,7 +11,7 @@ import type { UpdateOperation } from '@convoy/simulator/internal/shard/oplog/ent
 import { applyUpdate } from '@convoy/simulator/internal/update/apply';
 import { changedDocument } from '../../../src/apply/changed-document.js';
 import { type Delta, exactDelta } from '../../../src/apply/delta.js';
-import { deltaPipeline } from '../../../src/apply/delta-pipeline.js';
+import { deltaPipeline } from './delta-pipeline.js';
 import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
 
 /** Names of bytes that are no UTF-8, as `decodeUtf8` gives them. */

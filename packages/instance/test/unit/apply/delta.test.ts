@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { type Delta, exactDelta, touchesKey } from '../../../src/apply/delta.js';
-import { deltaPipeline } from '../../../src/apply/delta-pipeline.js';
+import { deltaPipeline } from './delta-pipeline.js';
 import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
 import { DocumentBuilder } from '../../../src/bson/build.js';
 import { elementType } from '../../../src/bson/element-type.js';
