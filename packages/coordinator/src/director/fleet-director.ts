@@ -94,12 +94,7 @@ export class FleetDirector {
     this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
     this.#connections = new RedisConnections(options.redis, options.logger, timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
-    this.#signature = new FleetSignature({
-      secret: options.fleetSecret,
-      root: keys.root,
-      clock: this.#clock,
-      logger: this.#logger,
-    });
+    this.#signature = new FleetSignature(options.fleetSecret, keys.root, this.#clock, this.#logger);
     this.#exposure = redisExposure(options.redis);
     logRedisExposure(options.redis, this.#logger);
     const limit_ms = timings.redisCall_ms;
@@ -115,13 +110,7 @@ export class FleetDirector {
       connection: this.#connection,
       subscriber: this.#connections.subscriber(),
     });
-    this.#sender = new CommandSender({
-      connection: patient,
-      keys,
-      signature: this.#signature,
-      redisCall_ms: timings.redisCall_ms,
-      logger: this.#logger,
-    });
+    this.#sender = new CommandSender({ ...redis, connection: patient }, this.#logger);
     this.#last = new LastCommands(this.#clock, timings.identityLease_ms);
     this.#leaderTask = new PeriodicTask(timings.leaderLease_ms / RENEWALS_PER_LEASE, () => this.#askForLeader());
   }

@@ -2,11 +2,9 @@ import { Queue, QueueEvents } from 'bullmq';
 import type { Logger } from 'pino';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
-import type { FleetSignature } from '../redis/signature.js';
 import { redisTime_ms } from '../redis/redis-time.js';
+import type { SignedRedis } from '../redis/signed-redis.js';
 import { settleWithin } from '../time/settle-within.js';
 import { EVENTS_RETAINED, jobOptions, openResult, sealJobData } from './command-job.js';
 import type { CommandJobData } from './command-job.js';
@@ -16,15 +14,6 @@ import type { CommandJobData } from './command-job.js';
  * with hundreds at once the calls would exceed their time limit.
  */
 const ADDED_AT_ONCE_MAX = 32;
-
-export interface CommandSenderDependencies {
-  /** A connection that waits for Redis; it is duplicated for blocking calls. */
-  readonly connection: RedisConnection;
-  readonly keys: FleetKeys;
-  readonly signature: FleetSignature;
-  readonly redisCall_ms: number;
-  readonly logger: Logger;
-}
 
 /**
  * An instance's result for a command; null when none arrives within the limit or the job fails (stalled). It does not
@@ -50,11 +39,11 @@ function nextAnswer(
 
 /** Adds a command to each instance's queue, and waits for the results. */
 export class CommandSender {
-  readonly #parts: CommandSenderDependencies;
-
-  constructor(parts: CommandSenderDependencies) {
-    this.#parts = parts;
-  }
+  /** @param redis with a connection that waits for Redis; it is duplicated for blocking calls */
+  constructor(
+    private readonly redis: SignedRedis,
+    private readonly logger: Logger,
+  ) {}
 
   /**
    * Sends the command to all instances, without waiting for replies in between. Repeating it under the same
@@ -64,7 +53,8 @@ export class CommandSender {
    * @throws ConvoyError `redisUnavailable` when nothing was sent
    */
   async send(command: FleetCommand, ids: readonly string[], limit_ms: number): Promise<Map<string, CommandResult>> {
-    const sentAt_ms = await callRedis(redisTime_ms(this.#parts.connection, this.#parts.keys), this.#parts.redisCall_ms);
+    const { connection, keys, limit_ms: redisCall_ms } = this.redis;
+    const sentAt_ms = await callRedis(redisTime_ms(connection, keys), redisCall_ms);
     const data: CommandJobData = { name: command.name, body: command.body, expiresAt_ms: sentAt_ms + limit_ms };
     const replies: Promise<[string, CommandResult]>[] = [];
     for (let at = 0; at < ids.length; at += ADDED_AT_ONCE_MAX) {
@@ -90,7 +80,7 @@ export class CommandSender {
     limit_ms: number,
     onAdded: () => void,
   ): Promise<CommandResult> {
-    const { connection, keys } = this.#parts;
+    const { connection, keys, limit_ms: redisCall_ms } = this.redis;
     const name = keys.queueName(id);
     const common = { connection, prefix: keys.queuePrefix };
     const queue = new Queue<unknown, unknown>(name, {
@@ -108,7 +98,7 @@ export class CommandSender {
       return { success: false, error: error.error, errorDescription: error.errorDescription };
     } finally {
       onAdded();
-      await settleWithin([events.close(), queue.close()], this.#parts.redisCall_ms);
+      await settleWithin([events.close(), queue.close()], redisCall_ms);
     }
   }
 
@@ -121,7 +111,7 @@ export class CommandSender {
     limit_ms: number,
     onAdded: () => void,
   ): Promise<CommandResult> {
-    const { redisCall_ms, logger, signature } = this.#parts;
+    const { limit_ms: redisCall_ms, signature } = this.redis;
     const sealed = sealJobData(signature, id, commandId, data);
     const answer = nextAnswer(events, commandId, limit_ms);
     try {
@@ -139,7 +129,7 @@ export class CommandSender {
     } finally {
       answer.cancel();
     }
-    logger.debug({ event: 'commandUnanswered', commandId }, 'no result within the time limit');
+    this.logger.debug({ event: 'commandUnanswered', commandId }, 'no result within the time limit');
     throw new ConvoyError(
       'commandTimedOut',
       `The instance did not respond within ${limit_ms} ms. Read progress, then repeat the command.`,
@@ -147,7 +137,7 @@ export class CommandSender {
   }
 
   readonly #onError = (error: Error): void => {
-    this.#parts.logger.debug(
+    this.logger.debug(
       { event: 'commandQueueFailed', reason: redisFailureReason(error) },
       'command queue failed, retrying',
     );

@@ -3,26 +3,12 @@ import type { Job } from 'bullmq';
 import type { Logger } from 'pino';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
-import type { FleetSignature } from '../redis/signature.js';
 import { redisTime_ms } from '../redis/redis-time.js';
+import type { SignedRedis } from '../redis/signed-redis.js';
 import { settleWithin } from '../time/settle-within.js';
 import { ATTEMPTS_MAX, openJobData, sealResult } from './command-job.js';
 import type { CommandLedger } from './command-ledger.js';
-
-export interface CommandWorkerDependencies {
-  /** A connection that waits for Redis; the worker duplicates it for its blocking calls. */
-  readonly connection: RedisConnection;
-  readonly keys: FleetKeys;
-  readonly signature: FleetSignature;
-  readonly instanceId: string;
-  readonly handler: (command: FleetCommand) => Promise<CommandResult>;
-  readonly ledger: CommandLedger;
-  readonly redisCall_ms: number;
-  readonly logger: Logger;
-}
 
 const expired: CommandResult = {
   success: false,
@@ -45,18 +31,24 @@ const notSigned: CommandResult = {
 
 /** Runs the commands of one instance from its queue, one at a time, and returns their results. */
 export class CommandWorker {
-  readonly #parts: CommandWorkerDependencies;
   readonly #worker: Worker<unknown, unknown>;
 
-  constructor(parts: CommandWorkerDependencies) {
-    this.#parts = parts;
-    this.#worker = new Worker<unknown, unknown>(parts.keys.queueName(parts.instanceId), (job) => this.#process(job), {
-      connection: parts.connection,
-      prefix: parts.keys.queuePrefix,
+  /** @param redis with a connection that waits for Redis; the worker duplicates it for its blocking calls */
+  constructor(
+    private readonly redis: SignedRedis,
+    private readonly instanceId: string,
+    private readonly handler: (command: FleetCommand) => Promise<CommandResult>,
+    private readonly ledger: CommandLedger,
+    private readonly logger: Logger,
+  ) {
+    const { connection, keys } = redis;
+    this.#worker = new Worker<unknown, unknown>(keys.queueName(instanceId), (job) => this.#process(job), {
+      connection,
+      prefix: keys.queuePrefix,
       concurrency: 1,
     });
     this.#worker.on('error', (error) => {
-      parts.logger.debug(
+      logger.debug(
         { event: 'commandQueueFailed', reason: redisFailureReason(error) },
         'command queue failed, retrying',
       );
@@ -69,20 +61,20 @@ export class CommandWorker {
   }
 
   async #process(job: Job<unknown, unknown>): Promise<unknown> {
-    const { signature, instanceId } = this.#parts;
-    return sealResult(signature, instanceId, String(job.id), await this.#resultOf(job));
+    return sealResult(this.redis.signature, this.instanceId, String(job.id), await this.#resultOf(job));
   }
 
   async #resultOf(job: Job<unknown, unknown>): Promise<CommandResult> {
     const commandId = String(job.id);
-    const { isSigned, data } = openJobData(this.#parts.signature, this.#parts.instanceId, commandId, job.data);
+    const { connection, keys, signature, limit_ms } = this.redis;
+    const { isSigned, data } = openJobData(signature, this.instanceId, commandId, job.data);
     if (!isSigned) return notSigned;
     if (data === null) return unreadable;
-    const { ledger, handler, connection, keys, redisCall_ms, logger } = this.#parts;
+    const { handler, logger } = this;
     const { name, body, expiresAt_ms } = data;
     try {
-      const result = await ledger.once(commandId, async () => {
-        if ((await callRedis(redisTime_ms(connection, keys), redisCall_ms)) > expiresAt_ms) return expired;
+      const result = await this.ledger.once(commandId, async () => {
+        if ((await callRedis(redisTime_ms(connection, keys), limit_ms)) > expiresAt_ms) return expired;
         return handler({ commandId, name, body });
       });
       logger.info({ event: 'commandHandled', command: name, commandId, success: result.success }, 'command handled');

@@ -9,20 +9,16 @@ import { openMessage } from '../membership/report-message.js';
 import type { MemberMessage } from '../membership/report-message.js';
 import { loadRoster, type Roster } from '../membership/roster.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
-import type { FleetSignature } from '../redis/signature.js';
+import type { SignedRedis } from '../redis/signed-redis.js';
 import type { TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import type { FleetTimings } from './timings.js';
 
-export interface FleetViewDependencies {
-  /** For reports published earlier, and for those that the roster shows as new. */
-  readonly connection: RedisConnection;
+/** The connection is for reports published earlier, and for those that the roster shows as new. */
+export interface FleetViewDependencies extends Omit<SignedRedis, 'limit_ms'> {
   /** Only for subscriptions. */
   readonly subscriber: RedisConnection;
-  readonly keys: FleetKeys;
-  readonly signature: FleetSignature;
   readonly timings: FleetTimings;
   readonly clock: TimeSource;
   readonly logger: Logger;
@@ -52,14 +48,8 @@ export class FleetView {
     this.board = new ReportBoard(parts.timings.identityLease_ms, parts.clock, this.watchers, (time_ms) =>
       parts.signature.isRecent(time_ms),
     );
-    this.#peers = new PeerReports({
-      connection: parts.connection,
-      keys: parts.keys,
-      signature: parts.signature,
-      board: this.board,
-      limit_ms: parts.timings.redisCall_ms,
-      isOwn: (id) => id === this.#own?.id,
-    });
+    const redis = { ...parts, limit_ms: parts.timings.redisCall_ms };
+    this.#peers = new PeerReports(redis, this.board, (id) => id === this.#own?.id);
     this.#sweep = new PeriodicTask(parts.timings.keepAlive_ms, () => this.#tick());
   }
 

@@ -85,12 +85,7 @@ export class RedisFleet implements Fleet {
     this.#clock = options.clock ?? systemTime;
     this.#timings = { ...fleetTimingsDefault, ...options.timings };
     this.#keys = fleetKeys(options.fleet, options.redis.keyPrefix);
-    this.#signature = new FleetSignature({
-      secret: options.fleetSecret,
-      root: this.#keys.root,
-      clock: this.#clock,
-      logger: this.#logger,
-    });
+    this.#signature = new FleetSignature(options.fleetSecret, this.#keys.root, this.#clock, this.#logger);
     logRedisExposure(options.redis, this.#logger);
     this.#connections = new RedisConnections(options.redis, options.logger, this.#timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
@@ -294,16 +289,13 @@ export class RedisFleet implements Fleet {
   #startWorker(instanceId: string): void {
     if (this.#handler === null || this.#worker !== null) return;
     this.#commandConnection ??= this.#connections.patient();
-    this.#worker = new CommandWorker({
+    const redis = {
       connection: this.#commandConnection,
       keys: this.#keys,
       signature: this.#signature,
-      instanceId,
-      handler: this.#handler,
-      ledger: this.#ledger,
-      redisCall_ms: this.#timings.redisCall_ms,
-      logger: this.#logger,
-    });
+      limit_ms: this.#timings.redisCall_ms,
+    };
+    this.#worker = new CommandWorker(redis, instanceId, this.#handler, this.#ledger, this.#logger);
   }
 
   async #stopWorker(): Promise<void> {

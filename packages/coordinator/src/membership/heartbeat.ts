@@ -2,10 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { FleetTimings } from '../fleet/timings.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
-import type { FleetSignature } from '../redis/signature.js';
+import type { SignedRedis } from '../redis/signed-redis.js';
 import type { TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { encodeReport, sealMessage } from './report-message.js';
@@ -52,10 +50,7 @@ const RETELL_MS = 30_000;
 /** The same for peers, which read it one by one: far below the age up to which a signed report counts. */
 const RETELL_STANDING_MS = 120_000;
 
-export interface HeartbeatDependencies {
-  readonly connection: RedisConnection;
-  readonly keys: FleetKeys;
-  readonly signature: FleetSignature;
+export interface HeartbeatDependencies extends Omit<SignedRedis, 'limit_ms'> {
   readonly identity: InstanceIdentity;
   readonly timings: FleetTimings;
   readonly clock: TimeSource;

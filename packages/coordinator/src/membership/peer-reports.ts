@@ -1,34 +1,23 @@
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
-import type { FleetSignature } from '../redis/signature.js';
+import type { SignedRedis } from '../redis/signed-redis.js';
 import type { ReportBoard } from './report-board.js';
 import { openMessage } from './report-message.js';
 import type { Roster } from './roster.js';
-
-export interface PeerReportsDependencies {
-  readonly connection: RedisConnection;
-  readonly keys: FleetKeys;
-  readonly signature: FleetSignature;
-  readonly board: ReportBoard;
-  /** Time limit of one call. */
-  readonly limit_ms: number;
-  /** Whether an instance id is this process's own; it knows its own report. */
-  readonly isOwn: (id: string) => boolean;
-}
 
 /**
  * Updates a board from a roster: which instances are alive, and the reports that are new since the previous roster. It
  * finds what was published before this process subscribed. A flushed Redis recovers as its instances report again.
  */
 export class PeerReports {
-  readonly #parts: PeerReportsDependencies;
   /** Time of the last report read, by id. */
   readonly #read = new Map<string, number>();
 
-  constructor(parts: PeerReportsDependencies) {
-    this.#parts = parts;
-  }
+  /** @param isOwn whether an instance id is this process's own; it knows its own report */
+  constructor(
+    private readonly redis: SignedRedis,
+    private readonly board: ReportBoard,
+    private readonly isOwn: (id: string) => boolean,
+  ) {}
 
   /** Reads every report again with the next roster, since it may have missed departures. */
   forget(): void {
@@ -40,7 +29,7 @@ export class PeerReports {
    * @throws ConvoyError `redisUnavailable`
    */
   async take({ now_ms, heartbeats, news }: Roster, askedAt_ms: number): Promise<void> {
-    const { board, isOwn } = this.#parts;
+    const { board, isOwn } = this;
     const aliveAt_ms = (id: string): number => askedAt_ms - Math.max(0, now_ms - (heartbeats.get(id) ?? 0));
     const changed = [...news].filter(([id, at_ms]) => !isOwn(id) && this.#read.get(id) !== at_ms);
     // A new report names the process behind the heartbeat; the previous report may be of a dead process.
@@ -55,7 +44,7 @@ export class PeerReports {
   }
 
   async #readTexts(ids: readonly string[]): Promise<{ reports: (string | null)[]; left: (string | null)[] }> {
-    const { connection, keys, limit_ms } = this.#parts;
+    const { connection, keys, limit_ms } = this.redis;
     const read = Promise.all([
       connection.mget(ids.map((id) => keys.report(id))),
       connection.mget(ids.map((id) => keys.left(id))),
@@ -65,7 +54,8 @@ export class PeerReports {
   }
 
   #hear(id: string, aliveAt_ms: number, text: string | null, leftIncarnation: string | null): void {
-    const { board, signature } = this.#parts;
+    const { board } = this;
+    const { signature } = this.redis;
     const message = text === null ? null : openMessage(signature, text, 'any');
     if (message?.kind !== 'report') return;
     board.hear(message, aliveAt_ms);

@@ -25,34 +25,30 @@ export type RefusalReason = (typeof refusalReasons)[number];
 /** `convoy1`, milliseconds since 1970, the signature, the text. */
 const SEALED = /^convoy1 (?<time>\d{1,16}) (?<tag>[\w-]{43}) (?<text>[^]*)$/;
 
-export interface SignatureDependencies {
-  /** The fleet's secret; without one nothing is signed, and signed messages are accepted as they are. */
-  readonly secret?: Secret | undefined;
-  /** Root of the fleet's names in Redis. */
-  readonly root: string;
-  readonly clock: TimeSource;
-  readonly logger: Logger;
-}
-
 /**
  * Signs messages in Redis, and refuses those of others. The key comes from the fleet's secret and its name. A signature
  * covers kind, recipient and id, time and text, so that no message passes for another one.
  */
 export class FleetSignature {
   readonly #key: Buffer | null;
-  readonly #clock: TimeSource;
-  readonly #logger: Logger;
   readonly #counts = new Map<RefusalReason, number>();
   readonly #logged = new Map<RefusalReason, number>();
   #lastRefused_ms = Number.NEGATIVE_INFINITY;
   /** When a process without the secret last received a signed message. */
   #lastUnverified_ms = Number.NEGATIVE_INFINITY;
 
-  constructor({ secret, root, clock, logger }: SignatureDependencies) {
+  /**
+   * @param secret the fleet's; without one nothing is signed, and signed messages are accepted as they are
+   * @param root of the fleet's names in Redis
+   */
+  constructor(
+    secret: Secret | undefined,
+    root: string,
+    private readonly clock: TimeSource,
+    private readonly logger: Logger,
+  ) {
     const info = `convoy fleet messages 1 ${root}`;
     this.#key = secret === undefined ? null : Buffer.from(hkdfSync('sha256', secret.reveal(), '', info, 32));
-    this.#clock = clock;
-    this.#logger = logger;
   }
 
   /**
@@ -61,7 +57,7 @@ export class FleetSignature {
    */
   seal(kind: MessageKind, about: readonly string[], text: string): string {
     if (this.#key === null) return text;
-    const time = String(this.#clock.now_ms());
+    const time = String(this.clock.now_ms());
     return `convoy1 ${time} ${tagOf(this.#key, [kind, ...about, time], text)} ${text}`;
   }
 
@@ -72,7 +68,7 @@ export class FleetSignature {
   open(kind: MessageKind, about: readonly string[], sealed: string, age: 'recent' | 'any'): string | null {
     const parts = SEALED.exec(sealed)?.groups as { time: string; tag: string; text: string } | undefined;
     if (this.#key === null) {
-      if (parts !== undefined) this.#lastUnverified_ms = this.#clock.monotonic_ms();
+      if (parts !== undefined) this.#lastUnverified_ms = this.clock.monotonic_ms();
       return parts?.text ?? sealed;
     }
     if (parts === undefined) return this.#refuse(kind, 'unsigned');
@@ -86,7 +82,7 @@ export class FleetSignature {
 
   /** Whether a signed time is recent; always true without a secret. */
   isRecent(time_ms: number): boolean {
-    return this.#key === null || Math.abs(this.#clock.now_ms() - time_ms) <= MESSAGE_AGE_MAX_MS;
+    return this.#key === null || Math.abs(this.clock.now_ms() - time_ms) <= MESSAGE_AGE_MAX_MS;
   }
 
   /** Number of refused messages by reason. */
@@ -96,19 +92,19 @@ export class FleetSignature {
 
   /** What an operator should know about recent messages. */
   warnings(): Warning[] {
-    const since_ms = this.#clock.monotonic_ms() - WARNS_FOR_MS;
+    const since_ms = this.clock.monotonic_ms() - WARNS_FOR_MS;
     if (this.#lastRefused_ms > since_ms) return [refusedWarning(this.#counts)];
     return this.#lastUnverified_ms > since_ms ? [secretMissing] : [];
   }
 
   #refuse(kind: MessageKind, reason: RefusalReason): null {
-    const now_ms = this.#clock.monotonic_ms();
+    const now_ms = this.clock.monotonic_ms();
     const count = (this.#counts.get(reason) ?? 0) + 1;
     this.#counts.set(reason, count);
     this.#lastRefused_ms = now_ms;
     if (now_ms - (this.#logged.get(reason) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return null;
     this.#logged.set(reason, now_ms);
-    this.#logger.warn({ event: 'messageRefused', kind, reason, count }, 'a message in Redis has no valid signature');
+    this.logger.warn({ event: 'messageRefused', kind, reason, count }, 'a message in Redis has no valid signature');
     return null;
   }
 }

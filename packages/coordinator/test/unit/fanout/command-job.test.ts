@@ -9,12 +9,8 @@ import { FleetSignature } from '../../../src/redis/signature.js';
 const commit = { name: 'commit', body: {}, expiresAt_ms: Date.now() + 3_600_000 } as const;
 
 function signatureOf(secret: string | undefined): FleetSignature {
-  return new FleetSignature({
-    secret: secret === undefined ? undefined : new Secret(secret),
-    root: '{convoy:fleet}',
-    clock: systemTime,
-    logger: pino({ level: 'silent' }),
-  });
+  const given = secret === undefined ? undefined : new Secret(secret);
+  return new FleetSignature(given, '{convoy:fleet}', systemTime, pino({ level: 'silent' }));
 }
 
 const own = signatureOf('0123456789abcdef0123456789abcdef');

@@ -34,7 +34,7 @@ beforeEach(() => {
     keys: fleetKeys('fleet', 'convoy'),
     identity,
     timings: fleetTimingsDefault,
-    signature: new FleetSignature({ root: 'convoy', clock, logger }),
+    signature: new FleetSignature(undefined, 'convoy', clock, logger),
     clock,
     logger,
     hearsAll: () => false,

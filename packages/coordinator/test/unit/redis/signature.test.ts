@@ -17,7 +17,7 @@ beforeEach(() => {
 function signatureOf(given: Secret | undefined = secret, root = '{convoy:a}'): FleetSignature {
   const write = (line: string): void => void events.push((JSON.parse(line) as { event: string }).event);
   const clock = { now_ms: () => now_ms, monotonic_ms: () => now_ms };
-  return new FleetSignature({ secret: given, root, clock, logger: pino({ level: 'warn' }, { write }) });
+  return new FleetSignature(given, root, clock, pino({ level: 'warn' }, { write }));
 }
 
 describe('a signed message', () => {
@@ -75,11 +75,8 @@ describe('a mixed fleet', () => {
   });
 
   it('works in a process without the secret, which warns', () => {
-    const without = new FleetSignature({
-      root: '{convoy:a}',
-      clock: { now_ms: () => now_ms, monotonic_ms: () => now_ms },
-      logger: pino({ level: 'silent' }),
-    });
+    const clock = { now_ms: () => now_ms, monotonic_ms: () => now_ms };
+    const without = new FleetSignature(undefined, '{convoy:a}', clock, pino({ level: 'silent' }));
     expect(without.seal('member', [], 'text')).toBe('text');
     expect(without.open('member', [], signatureOf().seal('member', [], 'text'), 'recent')).toBe('text');
     expect(without.warnings()).toEqual([expect.objectContaining({ name: 'fleetSecretMissing' })]);
