@@ -2,6 +2,7 @@ import type { Progress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { fairWeather } from './adversary.js';
 import type { Incident } from './history.js';
+import type { SoakCluster } from './soak-cluster.js';
 import { SoakInstance, type SoakWorld } from './soak-instance.js';
 
 const poll_ms = 250;
@@ -178,16 +179,20 @@ export class Members {
       case 'pause':
         return this.#pause(lasts_ms);
       case 'stepDownSource':
-        clusters.source.members[who % clusters.source.members.length]?.control.stepDown(lasts_ms / 1000);
-        return;
+        return this.#stepDown(clusters.source, who, lasts_ms);
       case 'stepDownDestination':
-        clusters.destination.members[who % clusters.destination.members.length]?.control.stepDown(lasts_ms / 1000);
-        return;
+        return this.#stepDown(clusters.destination, who, lasts_ms);
       case 'cut':
         instance.adversary.weather = { ...instance.adversary.weather, lostAnswer: 0.5, lostRequest: 0.5 };
         await time.sleep(Math.min(lasts_ms, 2_000));
         instance.adversary.weather = this.world.stage.weather;
     }
+  }
+
+  /** A shard has no primary for so long. */
+  async #stepDown({ members }: SoakCluster, who: number, lasts_ms: number): Promise<void> {
+    members[who % members.length]?.control.stepDown(lasts_ms / 1000);
+    await this.world.time.sleep(lasts_ms);
   }
 
   /** Half of the frozen processes get a successor before they thaw. */
