@@ -1,5 +1,6 @@
 import { Decimal128, Double, Int32, Long } from 'bson';
 import { addDecimals, divideDecimals, wholeDecimalOfDouble } from './decimal-arithmetic.js';
+import { longOfDecimal } from './whole-number.js';
 import { longValue, type NumberValue } from './exact-number.js';
 
 /** Longs above this are added in two halves, each of which a double holds exactly. */
@@ -33,6 +34,13 @@ export class NumberTotal {
     return this.#type === 'Int32' && this.#whole === BigInt.asIntN(32, this.#whole)
       ? new Int32(Number(this.#whole))
       : Long.fromBigInt(this.#whole);
+  }
+
+  /** The sum as the nearest long; halves go away from zero. Null where it does not fit. */
+  rounded(): bigint | null {
+    if (this.#type === 'Decimal128') return longOfDecimal(this.#asDecimal());
+    const sum = this.#type === 'Double' ? this.#doubles.rounded() : this.#whole;
+    return sum === null || sum !== BigInt.asIntN(64, sum) ? null : sum;
   }
 
   /** The mean. Null for no numbers. */
@@ -81,6 +89,12 @@ class CompensatedSum {
     [this.#sum, this.#rest] = exactSum(sum, this.#rest + lost);
   }
 
+  rounded(): bigint | null {
+    if (!Number.isFinite(this.value)) return null;
+    const near = awayFromZero(this.#sum);
+    return BigInt(near) + BigInt(awayFromZero(this.#sum - near + this.#rest));
+  }
+
   decimal(): Decimal128 {
     return Number.isNaN(this.#sum)
       ? wholeDecimalOfDouble(this.#plain)
@@ -93,4 +107,8 @@ function exactSum(a: number, b: number): [sum: number, lost: number] {
   const sum = a + b;
   const other = sum - a;
   return [sum, a - (sum - other) + (b - other)];
+}
+
+function awayFromZero(value: number): number {
+  return Math.sign(value) * Math.round(Math.abs(value));
 }

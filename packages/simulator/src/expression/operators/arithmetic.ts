@@ -6,8 +6,10 @@ import {
   wholeDecimalOfDouble,
   wholePartOfDecimal,
 } from '../../bson/decimal-arithmetic.js';
+import { computedText } from '../../bson/computed-text.js';
 import { decimalParts, isNumber, longValue, type NumberValue, toNumber } from '../../bson/exact-number.js';
 import { NumberTotal } from '../../bson/number-total.js';
+import { LONG_MIN, longOfDecimal } from '../../bson/whole-number.js';
 import { typeName } from '../../bson/type-of.js';
 import { DateTime, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
@@ -37,25 +39,48 @@ export const arithmeticOperators: OperatorTable = {
 /** A date among numbers makes a date. The first null ends the sum. */
 function add(values: Iterable<Value | undefined>): Value {
   const total = new NumberTotal();
-  let date: DateTime | undefined;
+  let dated = false;
   for (const value of values) {
     if (isNullish(value)) return null;
     if (value instanceof DateTime) {
-      if (date !== undefined) throw located(16612, 'only one date allowed in an $add expression');
-      date = value;
+      if (dated) throw located(16612, 'only one date allowed in an $add expression');
+      dated = true;
+      total.add(Long.fromBigInt(value.ms));
     } else if (isNumber(value)) total.add(value);
     else throw located(16554, `$add only supports numeric or date types, not ${typeName(value)}`);
   }
-  if (date === undefined) return total.sum();
-  const ms = toNumber(total.sum());
-  if (!Number.isFinite(ms)) throw new CommandError(15, 'Overflow', 'date overflow in $add');
-  return new DateTime(date.ms + BigInt(Math.trunc(ms)));
+  if (!dated) return total.sum();
+  const ms = total.rounded();
+  if (ms === null) throw new CommandError(15, 'Overflow', 'date overflow in $add');
+  return new DateTime(ms);
 }
 
 function subtract([a, b]: (Value | undefined)[], name: string): Value {
   if (a instanceof DateTime && b instanceof DateTime) return Long.fromBigInt(a.ms - b.ms);
-  if (a instanceof DateTime && isNumber(b)) return new DateTime(a.ms - BigInt(Math.trunc(toNumber(b))));
+  if (a instanceof DateTime && isNumber(b)) return earlier(a, asLong(b));
   return binary([a, b], name, subtractNumbers);
+}
+
+/** A date so many milliseconds before. @throws CommandError 159; its message has the sum without the overflow */
+function earlier({ ms }: DateTime, by: bigint): DateTime {
+  if (by === LONG_MIN) throw durationOverflow('Cannot negate the minimum duration');
+  const result = BigInt.asIntN(64, ms - by);
+  if (result !== ms - by) throw durationOverflow(`Overflow while adding ${-by}ms to ${result}ms`);
+  return new DateTime(result);
+}
+
+function durationOverflow(message: string): CommandError {
+  return new CommandError(159, 'DurationOverflow', message);
+}
+
+/** A number as a long, towards zero. @throws CommandError 31109 for a double that fits none */
+function asLong(value: NumberValue): bigint {
+  if (value._bsontype === 'Decimal128') return longOfDecimal(value);
+  if (value._bsontype === 'Long') return longValue(value);
+  const whole = Number.isFinite(value.value) ? BigInt(Math.trunc(value.value)) : null;
+  if (whole === null || whole !== BigInt.asIntN(64, whole))
+    throw located(31109, `Can't coerce out of range value ${computedText(value)} to long`);
+  return whole;
 }
 
 function divide(a: NumberValue, b: NumberValue): Value {

@@ -124,7 +124,7 @@ function becomesUnique(definition: IndexDefinition, wanted: Value | undefined): 
 function refuseDuplicates(index: CollectionIndex): void {
   const violations = index
     .duplicates()
-    .map((documents): Doc => new Map([['ids', documents.map((bytes) => scanPath(bytes, '_id') ?? null)]]));
+    .map(({ documents }): Doc => new Map([['ids', documents.map((bytes) => scanPath(bytes, '_id') ?? null)]]));
   if (violations.length > 0) throw notUnique(violations);
 }
 

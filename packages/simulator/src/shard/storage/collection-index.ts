@@ -50,6 +50,12 @@ const WAITING_RECORDS_MAX = 262_144;
 /** Characters of a record id after a key, one per byte: 256^5 exceeds any number of records. */
 const RECORD_ID_DIGITS = 5;
 
+/** A key that several documents have. */
+interface SharedKey {
+  readonly key: string;
+  readonly documents: [Uint8Array, ...Uint8Array[]];
+}
+
 /** One index of a collection, readable at every time of the history window. */
 export class CollectionIndex {
   readonly #entries = new OrderedMap<Entry>();
@@ -146,19 +152,16 @@ export class CollectionIndex {
   }
 
   /** The documents that share a key now, group by group in key order. */
-  duplicates(): Uint8Array[][] {
+  duplicates(): SharedKey[] {
     this.addWaiting();
-    const groups: Uint8Array[][] = [];
-    let group: Uint8Array[] = [];
-    let shared = '';
+    const groups: SharedKey[] = [];
+    let group: SharedKey | undefined;
     for (const [stored, newest] of this.#entries.ascend({})) {
       const bytes = visibleRecord(newest, NOW)?.newest.bytes;
       if (bytes === null || bytes === undefined) continue;
       const key = this.isIdIndex ? stored : stored.slice(0, -RECORD_ID_DIGITS);
-      if (key !== shared) group = [];
-      shared = key;
-      group.push(bytes);
-      if (group.length === 2) groups.push(group);
+      if (key !== group?.key) group = { key, documents: [bytes] };
+      else if (group.documents.push(bytes) === 2) groups.push(group);
     }
     return groups;
   }

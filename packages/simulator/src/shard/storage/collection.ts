@@ -3,6 +3,7 @@ import type { Collation } from '../../bson/collation.js';
 import { scanPath } from '../../bson/scan.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { EntryNamespace } from '../oplog/entry.js';
+import type { CommandError } from '../../node/command.js';
 import { CollectionIndex, type IndexDefinition } from './collection-index.js';
 import { duplicateKey } from './duplicate-key.js';
 import type { History } from './history.js';
@@ -168,15 +169,19 @@ export class Collection {
     }
   }
 
-  /** Builds an index over the existing documents. @throws CommandError 11000 */
+  /** Builds an index over the existing documents. @throws CommandError 11000 that names the smallest shared key */
   addIndex(definition: IndexDefinition, time: TimeKey): void {
     const index = new CollectionIndex(definition, false, this.history, time);
     const unit: WriteUnit = { time, transaction: null };
     for (const record of this.records.ascend()) {
       const bytes = visibleBytes(record, NOW);
       if (bytes === null) continue;
-      for (const key of this.#newKeys(index, bytes, unit, null)) index.add(key, record, unit);
+      const keys = index.keysOf(bytes);
+      index.note(bytes, keys);
+      for (const key of keys) index.add(key, record, unit);
     }
+    const [shared] = refusesDuplicates(definition) ? index.duplicates() : [];
+    if (shared !== undefined) throw this.#duplicateKey(index, shared.key, shared.documents[0]);
     this.secondaryIndexes.push(index);
     this.minimumVisibleTime = time;
   }
@@ -216,10 +221,13 @@ export class Collection {
     unit: WriteUnit,
     except: DocumentRecord | null,
   ): void {
-    const { definition } = index;
-    if ((!definition.unique && !definition.prepareUnique) || index.duplicateOf(key, unit, except) === null) return;
-    const rows = keyValuesOf(bytes, definition.fields, definition.sparse);
-    throw duplicateKey(this.namespace, definition, rows[index.keysOf(bytes).indexOf(key)] ?? rows[0] ?? []);
+    if (refusesDuplicates(index.definition) && index.duplicateOf(key, unit, except) !== null)
+      throw this.#duplicateKey(index, key, bytes);
+  }
+
+  #duplicateKey(index: CollectionIndex, key: string, bytes: Uint8Array): CommandError {
+    const rows = keyValuesOf(bytes, index.definition.fields, index.definition.sparse);
+    return duplicateKey(this.namespace, index.definition, rows[index.keysOf(bytes).indexOf(key)] ?? rows[0] ?? []);
   }
 
   #supersede(
@@ -273,4 +281,8 @@ function refuseHeld(record: DocumentRecord, unit: WriteUnit): void {
 function keepsPreImages(options: Doc): boolean {
   const images = options.get('changeStreamPreAndPostImages');
   return options.get('recordPreImages') === true || (images instanceof Map && images.get('enabled') === true);
+}
+
+function refusesDuplicates({ unique, prepareUnique }: IndexDefinition): boolean {
+  return unique || prepareUnique;
 }

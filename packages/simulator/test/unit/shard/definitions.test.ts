@@ -8,8 +8,10 @@ describe('indexes', () => {
     await fixture.run('db', {
       insert: 'c',
       documents: [
-        { _id: 1, a: 1 },
-        { _id: 2, a: 1 },
+        { _id: 1, a: 2 },
+        { _id: 2, a: 2 },
+        { _id: 3, a: 1 },
+        { _id: 4, a: 1 },
       ],
     });
     const failed = await failureOf(
