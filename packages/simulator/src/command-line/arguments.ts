@@ -5,10 +5,13 @@ import { defaultVersion, releaseSeries, type ReleaseSeries } from '../node/serve
 /** What a command line asks for. */
 export interface Arguments {
   readonly help: boolean;
-  /** True when the ready line is JSON wherever it goes. */
+  /** Prints one JSON line once the servers listen, also at a terminal. Elsewhere the process always prints JSON. */
   readonly json: boolean;
+  /** Stops when standard input closes, and takes each line of it as the order of a fault. */
   readonly watchStdin: boolean;
+  /** Maximum heap of the worker thread, which holds all data, in megabytes. */
   readonly memoryMb: number;
+  /** The cluster or replica set that the worker thread starts. */
   readonly order: WorkerOrder;
 }
 
@@ -19,7 +22,7 @@ export class UsageError extends Error {}
 const shardsMax = 64;
 const routersMax = 16;
 const portMax = 65_535;
-/** A resident set beyond a terabyte is a typing error. */
+/** A heap beyond a terabyte is a typing error. */
 const memoryMbMax = 1_048_576;
 const memoryMbDefault = 4096;
 
@@ -28,7 +31,7 @@ const memoryMbDefault = 4096;
  * @throws UsageError for options that do not exist, values out of range and options that exclude each other
  */
 export function parseArguments(args: readonly string[]): Arguments {
-  const values = parsed(args);
+  const values = optionTexts(args);
   const shards = numberBetween('--shards', values.shards, 1, shardsMax) ?? 2;
   const routers = numberBetween('--routers', values.routers, 1, routersMax) ?? 1;
   if (values['replica-set'] && (values.shards ?? values.routers) !== undefined) {
@@ -53,6 +56,7 @@ export function parseArguments(args: readonly string[]): Arguments {
       shards,
       routers,
       ...(values.host === undefined ? {} : { host: hostOf(values.host) }),
+      // One more port for the config server.
       port: portOf(values.port, values['replica-set'] ? 1 : shards + routers + 1),
       version: seriesOf(values.version),
       auth: values.auth,
@@ -64,7 +68,8 @@ export function parseArguments(args: readonly string[]): Arguments {
   };
 }
 
-function parsed(args: readonly string[]) {
+/** Splits the command line into options; numbers, versions and hosts are still unchecked texts. */
+function optionTexts(args: readonly string[]) {
   try {
     const { values } = parseArgs({
       args: [...args],
@@ -90,7 +95,7 @@ function parsed(args: readonly string[]) {
   }
 }
 
-/** Node.js adds sentences about arguments that begin with a dash. */
+/** Node.js adds sentences about arguments that begin with a dash; a `UsageError` has one. */
 function firstSentence(message: string): string {
   const [sentence = message] = message.split(/\. |\n/);
   return sentence.endsWith('.') ? sentence : `${sentence}.`;
@@ -105,13 +110,17 @@ function numberBetween(option: string, text: string | undefined, least: number, 
   return number;
 }
 
-/** Servers listen on it and report it to clients as their own address. */
+/** All servers listen on this address, and report it to clients as their own. */
 function hostOf(text: string): string {
   if (!/^[A-Za-z0-9.-]+$/.test(text))
     throw new UsageError(`--host takes a name or an address of this machine, not '${text}'.`);
   return text;
 }
 
+/**
+ * The first port; 0 lets the system choose all.
+ * @param ports how many consecutive ports the servers take
+ */
 function portOf(text: string | undefined, ports: number): number {
   const port = numberBetween('--port', text, 0, portMax) ?? 0;
   if (port + ports - 1 > portMax)
