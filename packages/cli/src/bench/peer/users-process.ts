@@ -5,8 +5,9 @@ import { documentMaker } from '../copy/bench-documents.js';
 import { percentile, type UsersOrder, type UsersResult } from './users-order.js';
 
 /**
- * Users of one cluster in their own process: `node users-process.js ORDER`. Half of the operations read a document, a
- * quarter changes one, a quarter inserts one. Prints a `UsersResult` as its last line and waits for SIGTERM.
+ * Simulates users of the source in a process of its own: `node users-process.js ORDER`, where ORDER is a `UsersOrder`.
+ * `users-part.ts` compares their latency alone with that during a migration. Half of the operations read a document, a
+ * quarter updates one, a quarter inserts one. The last line of the output is a `UsersResult`.
  */
 const order = JSON.parse(process.argv[2] ?? '') as UsersOrder;
 const client = new MongoClient(order.source);
@@ -14,6 +15,7 @@ await client.connect();
 const documents: Collection<{ _id: number }> = client.db(order.database).collection(order.collection);
 const make = documentMaker(order.documentBytes, 'varied');
 const latencies_ms: number[] = [];
+/** Interval between two operations of one user. */
 const pause_ms = (order.users * 1_000) / order.operationsPerSecond;
 const begin = performance.now();
 const end = begin + order.duration_seconds * 1_000;
@@ -26,19 +28,23 @@ const result: UsersResult = {
   p99_ms: percentile(latencies_ms, 0.99),
 };
 console.log(JSON.stringify(result));
+// Keeps the process alive: its parent reads the result, then sends SIGTERM.
 setInterval(() => undefined, 60_000);
 
-/** A user who is late sends the next operation at once, but does not make up for missed ones. */
+/**
+ * One user's operations until the end. Users begin one after the other within the first interval, which spreads the
+ * load evenly. A user who is late sends the next operation at once, but does not make up for missed ones.
+ */
 async function use(user: number): Promise<void> {
   const random = new Random(order.firstNewId + user);
   let due = begin + (pause_ms * user) / order.users;
   for (let nth = 0; due < end; nth += 1) {
     const wait_ms = due - performance.now();
     if (wait_ms > 0) await delay(wait_ms);
-    const from = performance.now();
-    if (from >= end) return;
+    const sentAt_ms = performance.now();
+    if (sentAt_ms >= end) return;
     await operate(random, nth, order.firstNewId + nth * order.users + user);
-    latencies_ms.push(performance.now() - from);
+    latencies_ms.push(performance.now() - sentAt_ms);
     due = Math.max(due + pause_ms, performance.now());
   }
 }
