@@ -1,13 +1,15 @@
 import type { ErrorEntry } from './error-entry.js';
 
-/** A process, a cluster or Redis does not respond. */
+/** A process, a cluster or Redis does not respond, or the one that responds is not the one that was meant. */
 export const availabilityErrors = {
+  // Of a process that cannot answer now.
   notReady: { httpStatus: 503, retry: 'automatic', sentence: 'The process is not ready yet. Try again shortly.' },
   shuttingDown: {
     httpStatus: 503,
     retry: 'automatic',
     sentence: 'The process is shutting down. Try again after it has restarted.',
   },
+  // Of the HTTP client: nothing usable came from an address, be it an instance's or a coordinator's.
   requestTimedOut: {
     httpStatus: 503,
     retry: 'automatic',
@@ -28,6 +30,7 @@ export const availabilityErrors = {
     retry: 'afterChange',
     sentence: 'The reply does not follow the contract. Check that the address is the service you meant.',
   },
+  // Of the fleet, whose commands pass through Redis.
   commandTimedOut: {
     httpStatus: 503,
     retry: 'automatic',
@@ -43,6 +46,7 @@ export const availabilityErrors = {
     retry: 'automatic',
     sentence: 'Not every instance of the fleet is registered. Start the missing processes.',
   },
+  // Of the services that processes connect to.
   sourceUnavailable: {
     httpStatus: 503,
     retry: 'automatic',
