@@ -14,30 +14,32 @@ import type { ComparisonTotals } from './comparison-state.js';
 import { type DdlOutcome, finalDefinitions, readReports } from './final-definitions.js';
 import { laterGenerations } from './later-generations.js';
 
+/** Options of the start request that decide which namespaces are compared, and under which names. */
 export type ComparisonFilter = Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces' | 'namespaceRemap'>;
 
 /**
- * `equal`: everything was compared and is the same. `different`: at least one difference is proven. `undecided`: some
- * documents changed before each check and were never equal. `incomplete`: something could not be compared.
+ * The first that applies. `different`: at least one difference is proven. `undecided`: some documents differed at every
+ * check, but changed too often for a proof. `incomplete`: documents of some collections were not compared. `equal`:
+ * everything was compared and is the same.
  */
 export type ComparisonVerdict = 'equal' | 'different' | 'undecided' | 'incomplete';
 
-/** The result of a comparison; single mismatches are in its state. */
+/** The result of a comparison; the files of its `ComparisonState` have the single mismatches. */
 export interface ComparisonOutcome extends DdlOutcome {
   verdict: ComparisonVerdict;
   totals: ComparisonTotals;
   collections: number;
-  /** Checks after the first one. */
+  /** How often documents that differed were checked again, all of them once per generation. */
   generations: number;
-  /** False: one side is a replica set, or the caller allows different shard keys. */
+  /** Whether shard keys count: both clusters are sharded, and the caller does not allow different ones. */
   shardKeysCompared: boolean;
   started_ms: number;
   ended_ms: number;
-  /** Processes that have worked on it. */
+  /** Processes that have worked on it, one after the other. */
   runs: number;
 }
 
-/** Identifies a comparison: two clusters, a filter and other names. */
+/** Identifies a comparison by its clusters, filter and remap: a state continues only the one that it belongs to. */
 export function comparisonIdentity(
   source: ClusterClient,
   destination: ClusterClient,
@@ -55,9 +57,9 @@ export function comparisonIdentity(
 }
 
 /**
- * Compares two clusters that may both be written to. First every document of every included collection, then repeatedly
- * whatever differed until it is equal or proven different, then all definitions. Continues where an earlier process
- * ended.
+ * Compares two clusters while users may write to both. It compares every document of all included collections once.
+ * Then it checks those that differed (the suspects) again, `generationsMax` times at most, until they are equal or
+ * proven different. Finally it compares all definitions. It continues where an earlier process ended.
  * @throws ConvoyError `namespaceRemapInvalid`, `invalidConfiguration` if the state is that of another comparison,
  * `sourceEqualsDestination`; what the clients throw after their retries
  */
@@ -82,10 +84,12 @@ export async function compareClusters(
     );
   }
   deps.entered('comparing');
+  // Reads after these times see every write that was acknowledged before now.
   await comparePartitions(deps, await knownTimes(deps, deps.signal));
   deps.entered('checking again');
   await laterGenerations(deps);
   deps.entered('comparing definitions');
+  // The state has a plan by now; the type does not know it.
   const plan = state.plan ?? { collections: [], partitions: [] };
   const definitions = await finalDefinitions(deps, names, plan);
   return {
@@ -101,6 +105,7 @@ export async function compareClusters(
   };
 }
 
+/** Suspects that remain after the last generation are undecided. */
 function verdictOf(
   { mismatches, suspects }: ComparisonTotals,
   { differences, notCompared }: DdlOutcome,
