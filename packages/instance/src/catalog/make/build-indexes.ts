@@ -16,10 +16,11 @@ import type { IndexBuilding } from './index-building.js';
 const MILLISECONDS_PER_SECOND = 1_000;
 
 /**
- * Builds the given indexes of one collection, in their temporary form, in one command; existing ones stay unchanged.
- * Disables TTL indexes right after.
+ * Builds the missing indexes of one collection in one command, in the form that they have until the commit
+ * (`IndexPlan`). Existing ones keep everything but their TTL. Then it sets every temporary TTL to `TTL_OFF_SECONDS`,
+ * which only `collMod` accepts.
  * @param wanted temporary forms of `plan.indexes`
- * @returns how many indexes were missing
+ * @returns how many indexes were missing, skipped ones included
  * @throws ConvoyError `indexNotSupported` if the server cannot build an index, `catalogDiffers` if another index has
  * its name
  */
@@ -37,6 +38,7 @@ export async function buildIndexes(
   const skipped = missing.length > 0 ? await createIndexes(building, plan, missing) : [];
   for (const index of wanted) {
     if (skipped.includes(index)) continue;
+    // `present` lacks the new indexes, whose TTL is not off yet.
     const isOff = present.get(index.name as string)?.expireAfterSeconds === TTL_OFF_SECONDS;
     if (index.expireAfterSeconds !== TTL_OFF_SECONDS || isOff) continue;
     await confirm();
@@ -51,7 +53,7 @@ export async function buildIndexes(
   return missing.length;
 }
 
-/** The indexes of a collection by name, in portable form. */
+/** The indexes of a collection by name, in portable form (`portableIndex`); none if there is no such collection. */
 export async function presentIndexes(
   client: NodeClient,
   database: string,
@@ -63,7 +65,10 @@ export async function presentIndexes(
   return new Map(listed.map((index) => [index.name as string, portableIndex(namespace, index).index]));
 }
 
-/** Runs `collMod` on one index. */
+/**
+ * Runs `collMod` on one index.
+ * @param meaning as in `IndexBuilding`: identifies the collection by its UUID
+ */
 export async function changeIndex(
   client: NodeClient,
   collection: { database: string; name: string },
@@ -76,8 +81,11 @@ export async function changeIndex(
 }
 
 /**
- * Runs `createIndexes` with the specifications that give exactly these indexes. Throws the server's error.
- * @param now_seconds since 1970: a repetition gives the same, since the specification of a TTL index depends on it
+ * Runs `createIndexes` so that `listIndexes` then shows exactly these indexes, except for a TTL that is off. Throws the
+ * server's error.
+ * @param meaning as in `IndexBuilding`: identifies the collection by its UUID
+ * @param now_seconds current time since 1970, from which the value of a disabled TTL derives. A repetition passes the
+ * same: another value would conflict with an index that the first attempt has built.
  */
 export async function sendCreateIndexes(
   client: NodeClient,
@@ -97,7 +105,11 @@ export async function sendCreateIndexes(
   await client.command(plan.entry.database, command, { signal });
 }
 
-/** @returns those that were skipped */
+/**
+ * Creates indexes, and skips those that the destination cannot build, if the caller allows that.
+ * @returns those that were skipped
+ * @throws ConvoyError `indexNotSupported` for indexes that may not be skipped
+ */
 async function createIndexes(
   building: IndexBuilding,
   plan: CollectionPlan,
@@ -105,7 +117,7 @@ async function createIndexes(
 ): Promise<Document[]> {
   const now_seconds = Date.now() / MILLISECONDS_PER_SECOND;
   if ((await failureOf(building, plan, missing, now_seconds)) === null) return [];
-  // The command names no index, and its first attempt may have built some: each is tried alone.
+  // The server's error names no index, and the command may have built some: each is tried alone.
   const failures: { index: Document; failure: unknown }[] = [];
   for (const index of missing) {
     const failure = await failureOf(building, plan, [index], now_seconds);
@@ -113,10 +125,10 @@ async function createIndexes(
   }
   const needed = neededIndex(plan, plan.sharding)?.temporary;
   const { skip, signal } = building;
-  const refused = failures.filter(({ index }) => skip === undefined || index === needed);
-  if (refused.length > 0) throw refusalOf(plan, refused);
+  const required = failures.filter(({ index }) => skip === undefined || index === needed);
+  if (required.length > 0) throw refusalOf(plan, required);
   for (const { index, failure } of failures) {
-    // One shard may have built it.
+    // One shard may have built it while another one refused: no shard keeps it.
     await dropIndex(building, plan.entry, index.name as string);
     await skip?.(skippedIndex(plan, index, failure), signal);
   }
@@ -137,6 +149,7 @@ async function failureOf(
   } catch (failure) {
     if (!isRefusal(failure)) throw failure;
     if (codeOf(failure) !== serverCode.indexAlreadyExists) return failure;
+    // An earlier attempt has built the index: no refusal if it is the wanted one.
     const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
     return indexes.every((index) => isPresent(namespaceOf(plan.entry), index, present)) ? null : failure;
   }
@@ -157,22 +170,24 @@ function skippedIndex(plan: CollectionPlan, temporary: Document, failure: unknow
 }
 
 /**
- * Whether the server itself refuses: by a specification that it does not know, or a document that the index cannot
- * hold, whose codes are many. Whatever a later attempt or another user may resolve is no refusal.
+ * Whether the server cannot build the index at all: it rejects the specification, or a document that the index would
+ * hold. The codes for that are many, so all others are named instead. A failure that a later attempt may resolve is no
+ * refusal.
  */
 function isRefusal(failure: unknown): boolean {
   const code = codeOf(failure);
-  if (code === null || OTHERS.has(code)) return false;
+  if (code === null || CODES_OF_OTHER_CAUSES.has(code)) return false;
   return ['fatal', 'duplicateKey'].includes(classify(failure));
 }
 
-/** Codes that say something about the collection or the moment, not about the index. */
-const OTHERS: ReadonlySet<number> = new Set([
+/** Fatal codes whose cause is the collection or the moment, not the index. */
+const CODES_OF_OTHER_CAUSES: ReadonlySet<number> = new Set([
   serverCode.namespaceExists,
   serverCode.commandNotSupportedOnView,
   serverCode.backgroundOperationInProgress,
 ]);
 
+/** @throws ConvoyError `catalogDiffers` if another index has the name */
 function isPresent(namespace: string, wanted: Document, present: ReadonlyMap<string, Document>): boolean {
   const found = present.get(wanted.name as string);
   if (found === undefined) return false;
@@ -183,7 +198,7 @@ function isPresent(namespace: string, wanted: Document, present: ReadonlyMap<str
   );
 }
 
-/** Whether an existing index is the wanted one; the seconds of a TTL index are set later. Both in portable form. */
+/** Whether two indexes in portable form are the same but for the seconds of a TTL, which `collMod` sets later. */
 export function isBuiltAs(a: Document, b: Document): boolean {
   const { expireAfterSeconds: ttlA, ...restA } = a;
   const { expireAfterSeconds: ttlB, ...restB } = b;
