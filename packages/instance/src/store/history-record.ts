@@ -6,11 +6,14 @@ const recordId = 'history';
 /** A history as last read or written. */
 export interface StoredHistory {
   history: History;
-  /** Counts the writes, so that a late process does not restore an earlier history. */
+  /** Counts the writes, so that a former leader does not overwrite the history of the present one. */
   revision: number;
 }
 
-/** The one document of the collection `history`: the bounded history of the migration. No decision depends on it. */
+/**
+ * The one document of the collection `history`, which the leader writes and the dashboard shows. The folder `history`
+ * bounds its points and entries. No decision depends on it.
+ */
 export class HistoryRecord {
   constructor(private readonly metadata: Metadata) {}
 
@@ -21,14 +24,21 @@ export class HistoryRecord {
     return stored === null || history === undefined ? null : { history, revision: Number(stored.revision) };
   }
 
-  /** Creates the history unless there is one. Only called while the migration runs: a cleanup removes it for good. */
+  /**
+   * Creates the history unless there is one. Call it only while the migration runs: an instance that still runs after
+   * `convoy cleanup` must not bring the removed collection back.
+   */
   async begin(history: History, signal: AbortSignal): Promise<void> {
     await this.metadata.updateOne('history', { _id: recordId }, { $setOnInsert: { history, revision: 1 } }, signal, {
       upsert: true,
     });
   }
 
-  /** Replaces the history that was read. Returns false when another process has written since, or when it is gone. */
+  /**
+   * Replaces the history.
+   * @param revision that of the last read or write
+   * @returns false when another process has written since, or when the history is gone
+   */
   replace(history: History, revision: number, signal: AbortSignal): Promise<boolean> {
     return this.metadata.updateOne(
       'history',
