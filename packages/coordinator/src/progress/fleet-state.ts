@@ -2,7 +2,10 @@ import { progressInfo, type MigrationState } from '@convoy/api/contract/progress
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import { earliestOf } from './nullable-stats.js';
 
-/** Rank of each state. PAUSED and REVERSING rank with RUNNING. */
+/**
+ * How far each state is on the way to COMMITTED. PAUSED and REVERSING rank with RUNNING: a resume or the end of the
+ * reverse leads there.
+ */
 const stateRanks: Readonly<Record<MigrationState, number>> = {
   INITIALIZING: 0,
   IDLE: 1,
@@ -13,7 +16,10 @@ const stateRanks: Readonly<Record<MigrationState, number>> = {
   COMMITTED: 4,
 };
 
-/** Values of `info` from the earliest phase to the latest. `paused` implies no phase and comes last. */
+/**
+ * Values of `info` from the earliest phase to the latest. A reverse leads back to the change event application.
+ * `paused` says nothing about the phase, so it counts only when no instance shows one.
+ */
 const infoOrder: readonly string[] = [
   progressInfo.initializing,
   progressInfo.reversing,
@@ -25,8 +31,8 @@ const infoOrder: readonly string[] = [
 ];
 
 /**
- * The state of a fleet: PAUSED when all are, otherwise the least advanced state. Among equal ranks, one reversing
- * instance makes the fleet REVERSING, and a single paused one does not make it PAUSED.
+ * The state of a fleet: PAUSED when all instances are, otherwise the least advanced state. Among those, one reversing
+ * instance makes the fleet REVERSING, and paused ones count as RUNNING. INITIALIZING without instances.
  */
 export function fleetState(states: readonly MigrationState[]): MigrationState {
   if (states.length > 0 && states.every((state) => state === 'PAUSED')) return 'PAUSED';
@@ -37,7 +43,7 @@ export function fleetState(states: readonly MigrationState[]): MigrationState {
   return first === 'PAUSED' ? 'RUNNING' : first;
 }
 
-/** `info` of the least advanced instance, by state first and then by phase. */
+/** The earliest `info` among the instances with the least advanced state; null without any. */
 export function fleetInfo(reports: readonly InstanceReport[]): string | null {
   const least = Math.min(...reports.map(({ state }) => stateRanks[state]));
   const infos = reports.filter(({ state }) => stateRanks[state] === least).map(({ progress }) => progress.info);
