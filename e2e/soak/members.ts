@@ -11,6 +11,9 @@ const answer_ms = 5_000;
 /** The fleet notices that its leader is gone after so long. */
 const leaderWatch_ms = 2_000;
 
+/** Refusals of a start that is sent again. */
+const unreachable: readonly string[] = ['sourceUnavailable', 'destinationUnavailable'];
+
 /** A process that was replaced while it stood still finds its identity taken, and ends after so long. */
 const replacedEnds_ms = 5_000;
 
@@ -102,7 +105,7 @@ export class Members {
   async #startOne(instance: SoakInstance): Promise<void> {
     while (instance.migrationState === 'INITIALIZING' || instance.migrationState === 'IDLE') {
       await instance.start().catch((error: unknown) => {
-        if (!(error instanceof ConvoyError) || error.error !== 'sourceUnavailable') throw error;
+        if (!(error instanceof ConvoyError) || !unreachable.includes(error.error)) throw error;
       });
       await this.world.time.sleep(poll_ms);
     }

@@ -101,6 +101,11 @@ export class UnreachableClusterError extends MongoNetworkError {
   ) {
     super('a cluster cannot be reached', { cause });
   }
+
+  /** The failure of a call that needed this cluster; before a reverse, `cluster0` is the source. */
+  get error(): ErrorName {
+    return this.cluster === 'cluster0' ? 'sourceUnavailable' : 'destinationUnavailable';
+  }
 }
 
 /** A cluster that refuses the login, or is not one that Convoy can use: trying again does not help. */

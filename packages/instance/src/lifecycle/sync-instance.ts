@@ -15,7 +15,7 @@ import { ConfiguredClusters } from './migration/configured-clusters.js';
 import { readCommittedCatalog } from './migration/migration-dependencies.js';
 import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-command.js';
 import { MissedCommands } from './commands/missed-commands.js';
-import { refuseAfterFailure, refuseRecorded, unreachable } from './commands/command-refusals.js';
+import { refuseAfterFailure, refuseRecorded, unreachableDuring } from './commands/command-refusals.js';
 import { refuseOtherClusters } from './migration/fleet-clusters.js';
 import { InstanceReporter, type InstanceStatus, type ReportedInstance } from './progress/instance-reporter.js';
 import { JoinedMigration } from './run/joined-migration.js';
@@ -188,7 +188,7 @@ export class SyncInstance implements ContractService, ReportedInstance {
     const result = this.#commands.then(async () => {
       refuseAfterFailure(this.#failure(), this.#migration.run !== null);
       const acceptance = await this.#take(given, run, this.#ending.signal).catch((error: unknown) => {
-        throw isNetworkFailure(error) ? unreachable(name, error) : error;
+        throw isNetworkFailure(error) ? unreachableDuring(name, error) : error;
       });
       this.runtime.logger.info({ event: 'command', command: name }, 'command taken');
       this.#reporter.publish();

@@ -1,7 +1,7 @@
 import type { CommandName } from '@convoy/api/contract/commands';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Failure } from '@convoy/api/fleet/fleet';
-import { UnreachableClusterError, unreachable as describe } from '../../cluster/connection-failure.js';
+import { UnreachableClusterError, unreachable } from '../../cluster/connection-failure.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { refuseNewerRelease } from '../migration/release.js';
 
@@ -27,13 +27,11 @@ export function refuseAfterFailure(failure: Failure | null, hasMigration: boolea
   );
 }
 
-/** The refusal of a command whose clusters are unreachable. */
-export function unreachable(name: CommandName, cause: unknown): ConvoyError {
-  const which =
+/** The refusal of a command during which a cluster was unreachable: `sourceUnavailable` where none is named. */
+export function unreachableDuring(name: CommandName, cause: unknown): ConvoyError {
+  const [error, which] =
     cause instanceof UnreachableClusterError
-      ? describe(cause.cluster, cause.failure)
-      : `A cluster could not be reached during ${name}.`;
-  return new ConvoyError('sourceUnavailable', `${which} Everything done so far is recorded. Send ${name} again.`, {
-    cause,
-  });
+      ? [cause.error, unreachable(cause.cluster, cause.failure)]
+      : (['sourceUnavailable', `A cluster could not be reached during ${name}.`] as const);
+  return new ConvoyError(error, `${which} Everything done so far is recorded. Send ${name} again.`, { cause });
 }

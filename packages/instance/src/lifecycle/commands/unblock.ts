@@ -55,9 +55,7 @@ export async function unblock(
  */
 function explain(error: unknown): never {
   if (!(error instanceof UnreachableClusterError)) throw error;
-  const { cluster, failure } = error;
-  const name = cluster === 'cluster0' ? 'sourceUnavailable' : 'destinationUnavailable';
-  throw new ConvoyError(name, unreachable(cluster, failure), { cause: error });
+  throw new ConvoyError(error.error, unreachable(error.cluster, error.failure), { cause: error });
 }
 
 /** A cluster that answers although nothing needs it any more: another migration may have started towards it. */
