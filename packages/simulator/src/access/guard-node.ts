@@ -53,7 +53,9 @@ export function guardNode(node: GuardedNode, realm: AccessRealm, keepsToRouters:
   node.diagnostics.addAnswers(logins.answers());
   const known = new Set(node.commandNames);
   const { signer } = realm;
-  const enforcement =
-    signer === undefined ? undefined : { authorizer: new Authorizer(realm.catalog, known, keepsToRouters), signer };
-  return new AccessNode(node, logins, enforcement, known);
+  if (signer === undefined) return new AccessNode(node, logins, undefined, known);
+  const authorizer = new Authorizer(realm.catalog, known, keepsToRouters, (request) =>
+    node.diagnostics.refuseToAnyone(request),
+  );
+  return new AccessNode(node, logins, { authorizer, signer }, known);
 }

@@ -17,11 +17,15 @@ export function averageOf(values: readonly (Value | undefined)[]): Value {
 
 /** The standard deviation of the numbers among the values, as those of a whole population; null when there is none. */
 export function deviationOf(values: readonly (Value | undefined)[]): Value {
-  const numbers = values.filter(isNumber).map(toNumber);
-  if (numbers.length === 0) return null;
-  const mean = numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
-  const squares = numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return new Double(Math.sqrt(squares / numbers.length));
+  let [count, mean, squares] = [0, 0, 0];
+  for (const value of values.filter(isNumber).map(toNumber)) {
+    count += 1;
+    const distance = value - mean;
+    if (distance === 0) continue;
+    mean += distance / count;
+    squares += distance * (value - mean);
+  }
+  return count === 0 ? null : new Double(Math.sqrt(squares / count));
 }
 
 /** The least value that is not null, or null. */

@@ -7,7 +7,7 @@ import { FailPoints } from '../wire/fail-points.js';
 import { buildInfo } from './build-info.js';
 import { CommandGate } from './command-gate.js';
 import { getClusterParameter, setClusterParameter } from './cluster-parameters.js';
-import { setFeatureCompatibilityVersion } from './feature-compatibility.js';
+import { setFeatureCompatibilityVersion, wantedSeries } from './feature-compatibility.js';
 import { helloReply } from './hello.js';
 import { hostInfo } from './host-info.js';
 import type { NodeIdentity } from './node-identity.js';
@@ -69,13 +69,25 @@ export class Diagnostics {
     return this.failPoints.answer(request) ?? this.#answers.get(request.name)?.(request);
   }
 
+  /**
+   * Refuses what a router of 5.0.7 refuses before it looks at privileges.
+   * @throws CommandError
+   */
+  refuseToAnyone(request: CommandRequest): void {
+    if (this.identity.kind !== 'router') return;
+    if (request.name === 'replSetGetStatus') throw notThroughRouters(request.name);
+    if (request.name === 'setFeatureCompatibilityVersion') wantedSeries(this.identity, request);
+  }
+
   #routerAnswers(): [string, Answer][] {
-    const refused: Answer = (request) => {
-      throw new CommandError(0, '', `${request.name} is not supported through mongos`, [], doc(['info', 'mongos']));
-    };
     return [
       ['isdbgrid', () => doc(['isdbgrid', new Int32(1)], ['hostname', hostname()])],
-      ['replSetGetStatus', refused],
+      [
+        'replSetGetStatus',
+        () => {
+          throw notThroughRouters('replSetGetStatus');
+        },
+      ],
     ];
   }
 
@@ -86,6 +98,10 @@ export class Diagnostics {
       ['shardingState', () => doc(['enabled', false])],
     ];
   }
+}
+
+function notThroughRouters(name: string): CommandError {
+  return new CommandError(0, '', `${name} is not supported through mongos`, [], doc(['info', 'mongos']));
 }
 
 /** Members of a sharded cluster leave the switch to their routers. */

@@ -52,7 +52,8 @@ function asCommandError(error: unknown): CommandError {
 
 /**
  * The reply to a failed command. `code` 0 stands for failures that the server reports without one. Where a router
- * returns its shards' own replies, these come first, and so do the labels of a shard's reply that it passes on.
+ * returns its shards' own replies, these come first, and so do the labels of a shard's reply that it passes on, and
+ * what a failure without a code adds.
  */
 export function failureReply(failure: CommandError): Doc {
   const raw = failure.extra.get('raw');
@@ -68,7 +69,8 @@ export function failureReply(failure: CommandError): Doc {
     ['errmsg', failure.message],
   ];
   const handedOn = failure.extra.get('errorLabels');
-  const first: [string, Value][] = handedOn === undefined ? [] : [['errorLabels', handedOn]];
+  const added: [string, Value][] = failure.code === 0 ? [...failure.extra] : [];
+  const first: [string, Value][] = handedOn === undefined ? added : [['errorLabels', handedOn]];
   const reply: Doc = new Map<string, Value>(
     raw === undefined ? [...first, ...words, ...code] : [['raw', raw], ...code, ...words],
   );

@@ -82,10 +82,16 @@ export const nodePatterns: readonly Pattern[] = [
   },
   {
     name: 'arguments',
-    paths: ['parsed.net.port', 'parsed.setParameter', 'parsed.storage', 'parsed.replication.oplogSizeMB'],
+    paths: [
+      'parsed.net.port',
+      'parsed.setParameter',
+      'parsed.storage',
+      'parsed.security',
+      'parsed.replication.oplogSizeMB',
+    ],
     subjects: ['getCmdLineOpts'],
     covers: { omitted: true },
-    reason: 'Ports, folders, sizes and test settings of the recorded nodes.',
+    reason: 'Ports, files, sizes and test settings of the recorded nodes.',
   },
   {
     name: 'set',

@@ -1,3 +1,4 @@
+import { Int32 } from 'bson';
 import { startTestCluster } from '../../../testbed/src/cluster/start-test-cluster.js';
 import { ScratchFolder } from '../../../testbed/src/process/scratch-folder.js';
 import { startCluster } from '../../src/cluster/cluster.js';
@@ -41,6 +42,7 @@ export async function openReal({ access = false } = {}): Promise<Nodes> {
     [router1, 'router1'],
     [shard0, 'shard0'],
     [shard1, 'shard1'],
+    [await configOf(router, access), 'config'],
   ]);
   return nodes({ router, router1, shard0, shard1 }, roles, async () => {
     await cluster.close();
@@ -70,6 +72,14 @@ async function nodes(hosts: Hosts, roles: ReadonlyMap<string, string>, close: ()
       await close();
     },
   };
+}
+
+/** The address of the config server. */
+async function configOf(router: string, access: boolean): Promise<string> {
+  const client = access ? await connectAs('root', router) : await WireClient.connect(router);
+  const { map } = Object.fromEntries(await client.run('admin', new Map([['getShardMap', new Int32(1)]])));
+  client.close();
+  return String((map as Map<string, string>).get('config')).replace(/^.*\//, '');
 }
 
 async function connectAs(who: string, host: string): Promise<WireClient> {

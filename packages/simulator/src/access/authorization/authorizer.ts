@@ -29,6 +29,8 @@ export class Authorizer {
     private readonly known: ReadonlySet<string>,
     /** Whether the node is a shard that leaves users' data to routers. */
     private readonly keepsToRouters: () => boolean,
+    /** What the node refuses to every user. @throws CommandError */
+    private readonly refuseToAnyone: (request: CommandRequest) => void,
   ) {}
 
   #knows(name: string): boolean {
@@ -43,6 +45,7 @@ export class Authorizer {
     const privileges = await this.#privilegesOf(login);
     if (privileges === undefined)
       throw new CommandError(13, 'Unauthorized', `command ${request.name} requires authentication`);
+    this.refuseToAnyone(request);
     if (needs === undefined || needs === 'login') this.#checkOwn(login, privileges, request);
     else if (request.name === 'rolesInfo' && asksForOwnRole(login, request)) return;
     else if (!needs(request).every((need) => isMet(need, privileges))) throw refusal(request);

@@ -64,7 +64,7 @@ export async function rolesInfo(catalog: UserCatalog, request: CommandRequest): 
   const names = named === undefined ? await rolesOfDatabase(catalog, request) : named.map((each) => readRole(each, db));
   const roles: Value[] = [];
   for (const name of names) {
-    const shown = await shownRole(catalog, name, isTrue(body.get('showPrivileges')));
+    const shown = await shownRole(catalog, name, isTrue(body.get('showPrivileges')), named === undefined);
     if (shown !== undefined) roles.push(shown);
   }
   return doc(['roles', roles]);
@@ -78,22 +78,41 @@ async function rolesOfDatabase(catalog: UserCatalog, { body, db }: CommandReques
   return [...own, ...builtIn];
 }
 
-async function shownRole(catalog: UserCatalog, name: RoleName, showPrivileges: boolean): Promise<Doc | undefined> {
+/** The order of fields, as 5.0.7 shows them: roles that were asked for by name or all of a database. */
+const roleFields = {
+  own: {
+    named: ['_id', 'role', 'db', 'privileges', 'roles', 'inheritedRoles', 'inheritedPrivileges', 'isBuiltin'],
+    listed: ['_id', 'role', 'db', 'privileges', 'roles', 'isBuiltin', 'inheritedRoles', 'inheritedPrivileges'],
+  },
+  builtIn: {
+    named: ['db', 'role', 'roles', 'privileges', 'inheritedRoles', 'inheritedPrivileges', 'isBuiltin'],
+    listed: ['role', 'db', 'isBuiltin', 'roles', 'privileges', 'inheritedRoles', 'inheritedPrivileges'],
+  },
+} as const;
+
+async function shownRole(
+  catalog: UserCatalog,
+  name: RoleName,
+  showPrivileges: boolean,
+  isListed: boolean,
+): Promise<Doc | undefined> {
   const builtIn = builtInPrivileges(name, catalog.version);
   const document = builtIn === undefined ? await catalog.roles.byId(accessId(name.db, name.role)) : undefined;
   if (builtIn === undefined && document === undefined) return undefined;
-  const roles = document === undefined ? [] : rolesOf(document);
   const { privileges, inherited } = await catalog.privilegesOf([name]);
   const below = inherited.filter((role) => roleText(role) !== roleText(name));
-  const shown = doc(
+  const known = doc(
+    ['_id', document?.get('_id') ?? null],
     ['db', name.db],
     ['role', name.role],
-    ['roles', roleDocuments(roles)],
+    ['roles', roleDocuments(document === undefined ? [] : rolesOf(document))],
     ['inheritedRoles', roleDocuments(below)],
     ['isBuiltin', builtIn !== undefined],
   );
-  if (document !== undefined) shown.set('_id', document.get('_id') ?? null);
-  if (!showPrivileges) return shown;
-  const own = new PrivilegeSet(builtIn ?? readPrivileges(document?.get('privileges')));
-  return shown.set('privileges', own.toDocuments()).set('inheritedPrivileges', privileges.toDocuments());
+  if (showPrivileges) {
+    const own = new PrivilegeSet(builtIn ?? readPrivileges(document?.get('privileges')));
+    known.set('privileges', own.toDocuments()).set('inheritedPrivileges', privileges.toDocuments());
+  }
+  const fields = roleFields[builtIn === undefined ? 'own' : 'builtIn'][isListed ? 'listed' : 'named'];
+  return new Map(fields.flatMap((field) => (known.has(field) ? [[field, known.get(field) ?? null]] : [])));
 }

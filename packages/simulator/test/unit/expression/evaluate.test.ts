@@ -173,6 +173,7 @@ it.each<[unknown, unknown]>([
   [{ $pow: [2, 10] }, 1024],
   [{ $pow: [2, 40] }, long(2 ** 40)],
   [{ $stdDevPop: [[2, 4, 4, 4, 5, 5, 7, 9]] }, { $numberDouble: '2.0' }],
+  [{ $stdDevPop: [[{ $numberLong: '9007199254740993' }, 1]] }, { $numberDouble: '4503599627370495.0' }],
 ])('%j gives %j', (expression, expected) => {
   const result = compileExpression(value(expression), context)(makeVariables(document, context));
   expect(JSON.stringify(toExtendedJson(result ?? null))).toBe(JSON.stringify(toExtendedJson(value(expected))));
