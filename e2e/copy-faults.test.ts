@@ -184,8 +184,10 @@ test(
 );
 
 /** Makes the next commands of a kind fail, and waits until they have. */
-async function failTimes(client: MongoClient, data: Document, times: number): Promise<void> {
+/** Fails commands of the instance alone: real servers run a `find` for a retried write of any user. */
+async function failTimes(client: MongoClient, fault: Document, times: number): Promise<void> {
   const admin = client.db('admin');
+  const data = { ...fault, appName: 'convoy' };
   const on = await admin.command({ configureFailPoint: 'failCommand', mode: { times }, data });
   const entered = (on['count'] as number) + times;
   const seen = async (): Promise<number> =>
