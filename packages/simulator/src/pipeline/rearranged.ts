@@ -48,6 +48,24 @@ export function refuseUnreadableMatch(stages: readonly Doc[]): void {
     throw unsimulated('$all within $elemMatch of a $match behind other stages');
 }
 
+/**
+ * Servers read only the parts of documents that later stages need. A `$lookup` by part of the field that it replaces,
+ * before a `$project` to part of that field, so puts the field last where it was no document.
+ * @throws CommandError 115 for such a pipeline
+ */
+export function refuseNarrowedLookup(stages: readonly Doc[]): void {
+  stages.forEach((stage, at) => {
+    const lookup = stage.get('$lookup');
+    const [into, by] = lookup instanceof Map ? [lookup.get('as'), lookup.get('localField')] : [];
+    if (typeof into !== 'string' || typeof by !== 'string' || !by.startsWith(`${into}.`)) return;
+    for (const later of stages.slice(at + 1)) {
+      const projection = later.get('$project');
+      if (projection instanceof Map && [...projection.keys()].some((path) => path.startsWith(`${into}.`)))
+        throw unsimulated('$lookup by part of the field that it replaces, before a $project to part of it');
+    }
+  });
+}
+
 /** @param ofElement whether the operators of a value are those of an element */
 function hasAllOfElement(value: Value, ofElement: boolean): boolean {
   if (Array.isArray(value)) return value.some((inner) => hasAllOfElement(inner, ofElement));

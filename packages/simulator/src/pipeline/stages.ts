@@ -13,7 +13,7 @@ import { compileGroup } from './group.js';
 import { compileFacet, compileLookup, compileUnionWith } from './join.js';
 import { compileRedact } from './redact.js';
 import { compileAddFields, compileProject, compileReplaceRoot, compileUnset } from './reshape.js';
-import { countRearranged, rearranged, refuseUnreadableMatch } from './rearranged.js';
+import { countRearranged, rearranged, refuseNarrowedLookup, refuseUnreadableMatch } from './rearranged.js';
 import { drawn, sampleSize } from './sample.js';
 import { expressionContext, type PipelineContext, type RunStage, type StageCompiler } from './stage.js';
 import { compileUnwind } from './unwind.js';
@@ -48,6 +48,7 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
 export function compilePipeline(stages: readonly Doc[], context: PipelineContext): RunStage {
   const compiled = stages.map((stage) => compileStage(stage, context));
   refuseUnreadableMatch(stages);
+  refuseNarrowedLookup(stages);
   // Computes nothing before the first document is requested, which identifies failures over documents.
   const early = countRearranged(stages);
   const inTurn =

@@ -137,6 +137,13 @@ describe('what fails in a pipeline', () => {
     expect(() => run([{ $match: { n: 1 } }, failing], numbers)).toThrow('$add only supports numeric or date types');
   });
 
+  it('is refused by name where a $lookup replaces a field of which servers read a part', () => {
+    const lookup = { $lookup: { from: 'c', localField: 'a.a', foreignField: '_id', as: 'a' } };
+    const [whole, part] = [{ $project: { a: 1, d: 1 } }, { $project: { 'a.c': 1, d: 1 } }];
+    expect(() => run([lookup, part], numbers)).toThrow(/is not part of this simulation/);
+    expect(run([lookup, whole], [{ _id: 1, a: 0, d: 2 }])).toBe(text([{ _id: 1, a: [], d: 2 }]));
+  });
+
   it('is refused by name where servers may not read back a match that they bring forward', () => {
     const onElements = { $match: { a: { $elemMatch: { $not: { $all: [1] } } } } };
     const onFields = { $match: { a: { $elemMatch: { b: { $all: [1] } } } } };
