@@ -21,6 +21,11 @@ const undefinedKeys = [
   ),
 ];
 
+const keysInsideId = integrationTest(
+  'kinds/keys-inside-id.test.ts',
+  'documents whose shard key lies inside of _id are copied, followed, re-read and verified',
+);
+
 /** Chunks, shard keys and what else has an order. */
 export const shardingHazards: readonly Hazard[] = [
   {
@@ -96,6 +101,61 @@ export const shardingHazards: readonly Hazard[] = [
             'is inserted, after a delete, when no upsert can name its shard key, and gets its zero timestamp',
           ),
         ],
+      },
+    ],
+  },
+  {
+    number: 126,
+    hazard:
+      'A field of a shard key lies inside of `_id`: routers refuse a filter with both (61), and an upsert where the ' +
+      'field is missing',
+    handling:
+      'The value of `_id` states what is inside of it, so that filters leave such fields out. Where one is missing, ' +
+      'the document is re-read, removed and inserted.',
+    sabotages: [
+      {
+        takesOut: 'the omission of fields that `_id` states',
+        file: instance('bson/shard-key.ts'),
+        symbol: 'isOfId',
+        find: "return field === '_id' || field.startsWith('_id.');",
+        replace: "return field === '_id' || field.startsWith('_id..');",
+        tests: [
+          instanceTest(
+            'bson/shard-key.test.ts',
+            'leaves to _id what is inside of it, because routers refuse filters with both',
+          ),
+          keysInsideId,
+        ],
+      },
+      {
+        takesOut: 'the re-read of documents without such a field',
+        file: instance('bson/shard-key.ts'),
+        symbol: 'hasUndefinedKey',
+        find: 'return element === null ? isOfId(field) : element',
+        replace: 'return element === null ? isOfId(field) && field.length === 0 : element',
+        tests: [
+          instanceTest(
+            'bson/shard-key.test.ts',
+            'cannot be made by an upsert where a field inside of _id is missing: %j',
+          ),
+          keysInsideId,
+        ],
+      },
+      {
+        takesOut: 'the rule that an event with such a field is no filter as it is',
+        file: instance('apply/action.ts'),
+        symbol: 'isFilter',
+        find: 'if (isOfId(field)) return false;',
+        replace: 'if (isOfId(field) && documentKey.length === 0) return false;',
+        tests: [instanceTest('apply/action.test.ts', 'has `_id` alone where it contains the shard key'), keysInsideId],
+      },
+      {
+        takesOut: 'the omission from a projection, which servers refuse for a path in another',
+        file: instance('apply/find-present.ts'),
+        symbol: 'keyFields',
+        find: 'filter((field) => !isOfId(field));',
+        replace: 'filter((field) => !isOfId(field) || field.length > 3);',
+        tests: [instanceTest('apply/find-present.test.ts', 'reads `_id` alone where it contains the shard key')],
       },
     ],
   },

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { cstringEnd, elementEnd, isNamed } from '../bson/scan.js';
-import { fullKeyFilter, isPlainCondition, type ShardKeyField } from '../bson/shard-key.js';
+import { fullKeyFilter, isOfId, isPlainCondition, type ShardKeyField } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { RereadReason } from '../store/reread-set.js';
@@ -76,6 +76,7 @@ function isFilter(documentKey: Uint8Array, key: readonly ShardKeyField[]): boole
   let at = 4;
   for (const { field } of key) {
     if (field === '_id') continue;
+    if (isOfId(field)) return false;
     const type = documentKey[at] ?? 0;
     if (!isNamed(documentKey, at + 1, field) || !isPlainCondition(type)) return false;
     at = elementEnd(documentKey, type, cstringEnd(documentKey, at + 1) + 1);
@@ -93,7 +94,7 @@ function wholeDocument(
   if (document === null) return { kind: 'reread', reason: 'inexactDelta' };
   const key = collection.destinationKey;
   // A replacement has the old document key, and an insert may have `_id` alone: the document has the new shard key.
-  const filter = key.every(({ field }) => field === '_id')
+  const filter = key.every(({ field }) => isOfId(field))
     ? keyFilter(event, collection)
     : fullKeyFilter(document, key, event.id);
   return { kind: hasZeroTimestamp(document) ? 'upsert' : kind, document, filter };

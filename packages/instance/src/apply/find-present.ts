@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { isLossless, losslessValue } from '../bson/lossless.js';
 import { findValue } from '../bson/scan.js';
-import { fullKeyFilter } from '../bson/shard-key.js';
+import { fullKeyFilter, isOfId } from '../bson/shard-key.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { mayReadLater } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
@@ -42,7 +42,8 @@ export function presentOn(destination: NodeClient, retrying: Retrying): FindPres
 }
 
 function keyFields({ destinationKey }: SyncedCollection): Document {
-  return Object.fromEntries([...destinationKey.map(({ field }) => field), '_id'].map((field) => [field, 1]));
+  const beside = destinationKey.map(({ field }) => field).filter((field) => !isOfId(field));
+  return Object.fromEntries([...beside, '_id'].map((field) => [field, 1]));
 }
 
 async function readKeys(

@@ -69,6 +69,14 @@ export function hashOfField(document: Uint8Array, { field }: ShardKeyField, sour
 }
 
 /**
+ * Whether a shard-key field is `_id` or inside of it, so that the value of `_id` states it. A router refuses a filter
+ * that names both (61).
+ */
+export function isOfId(field: string): boolean {
+  return field === '_id' || field.startsWith('_id.');
+}
+
+/**
  * The filter that identifies exactly one document to a router: the shard key's plain values, then `_id`. Null matches a
  * missing shard-key field. Before 8.0 null also matches the deprecated undefined (SERVER-81378), so the filter excludes
  * undefined. Undefined itself is matched by its type, because no query may contain it.
@@ -81,7 +89,7 @@ export function fullKeyFilter(
   source: KeySource = 'document',
 ): Buffer {
   const builder = new DocumentBuilder();
-  for (const { field } of key) if (field !== '_id') addCondition(builder, field, plainValue(document, field, source));
+  for (const { field } of key) if (!isOfId(field)) addCondition(builder, field, plainValue(document, field, source));
   return builder.raw('_id', id).finish();
 }
 
@@ -97,7 +105,13 @@ export function isPlainCondition(type: number): boolean {
   return type !== elementType.undefined && type !== elementType.null;
 }
 
-/** Whether a shard-key value of the document is undefined. No upsert can set it, because no query may contain it. */
+/**
+ * Whether no upsert can state the document's shard key: a value is undefined, which no query may contain, or is missing
+ * inside of `_id`, which is given whole.
+ */
 export function hasUndefinedKey(document: Uint8Array, key: readonly ShardKeyField[]): boolean {
-  return key.some(({ field }) => plainElement(document, field, 'document')?.type === elementType.undefined);
+  return key.some(({ field }) => {
+    const element = plainElement(document, field, 'document');
+    return element === null ? isOfId(field) : element.type === elementType.undefined;
+  });
 }

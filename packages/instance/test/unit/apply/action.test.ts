@@ -42,6 +42,18 @@ describe('the action of an event', () => {
     expect(filterOf(actionOf(event, collection, fresh))).toEqual(fields);
   });
 
+  it('has `_id` alone where it contains the shard key', () => {
+    const key = [{ field: '_id.x', hashed: false }];
+    const inside = collectionOf({ sourceKey: key, destinationKey: key });
+    const documentKey = bytesOf({ '_id.x': 1, _id: { x: 1 } });
+    for (const event of [
+      changeOf({ x: 1 }, 5n, { operation: 'delete', documentKey }),
+      changeOf({ x: 1 }, 5n, { operation: 'replace', documentKey, fullDocument: bytesOf({ _id: { x: 1 }, a: 1 }) }),
+      { ...updateOf({ x: 1 }, 5n, { a: 1 }), documentKey },
+    ])
+      expect(filterOf(actionOf(event, inside, fresh))).toEqual(['_id']);
+  });
+
   it('is a re-read where the stream shows changes of orphans, except for inserts', () => {
     const moved = collectionOf({ readBy: 'name', showsOrphans: true });
     const changes = [

@@ -38,6 +38,16 @@ describe('the query for documents on the destination', () => {
     ]);
   });
 
+  it('reads `_id` alone where it contains the shard key', async () => {
+    const client = clientOf({ _id: 1, sk: 1 });
+    const key = [
+      { field: 'sk', hashed: false },
+      { field: '_id.x', hashed: false },
+    ];
+    await presentOn(client, (_what, run) => run())(collectionOf({ destinationKey: key }), [itemOf(1, 1)], never);
+    expect(client.sent).toMatchObject([{ command: { projection: { sk: 1, _id: 1 } } }]);
+  });
+
   it('does not find an _id of another numeric type: the caller sees that the counts differ', async () => {
     const items = [itemOf(1, 1)];
     expect(

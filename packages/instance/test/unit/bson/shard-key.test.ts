@@ -41,6 +41,23 @@ describe('the filter of a full key', () => {
     expect(BSON.deserialize(fullKeyFilter(document, byId, encodeValue({ x: 1 })))).toEqual({ _id: { x: 1 } });
   });
 
+  test('leaves to _id what is inside of it, because routers refuse filters with both', () => {
+    const key = shardKeyFields(keyPattern({ '_id.x': 1, 'b.c': 1, '_id.y': 'hashed' }));
+    const document = BSON.serialize({ _id: { x: 1, y: 2 }, b: { c: 3 } });
+    const filter = { 'b.c': 3, _id: { x: 1, y: 2 } };
+    expect(BSON.deserialize(fullKeyFilter(document, key, encodeValue(filter._id)))).toEqual(filter);
+    const documentKey = BSON.serialize({ '_id.x': 1, 'b.c': 3, '_id.y': 2, _id: filter._id });
+    const ofEvent = fullKeyFilter(documentKey, key, encodeValue(filter._id), 'documentKey');
+    expect(BSON.deserialize(ofEvent)).toEqual(filter);
+    expect(hasUndefinedKey(document, key)).toBe(false);
+  });
+
+  test.each([1, { x: 1 }])('cannot be made by an upsert where a field inside of _id is missing: %j', (_id) => {
+    const key = shardKeyFields(keyPattern({ '_id.x': 1, '_id.y': 1 }));
+    expect(hasUndefinedKey(BSON.serialize({ _id, y: 1 }), key)).toBe(true);
+    expect(hasUndefinedKey(BSON.serialize({ _id: { x: null, y: null } }), key)).toBe(false);
+  });
+
   test.each([{ _id: 1 }, { _id: 1, h: null }])(
     'matches a missing field by null, and never undefined, which equals null on servers before 8.0: %j',
     (document) => {

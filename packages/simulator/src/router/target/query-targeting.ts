@@ -5,6 +5,7 @@ import { equalityFields } from '../../query/bounds.js';
 import { DateTime, type Doc, type Value } from '../../bson/value.js';
 import { Binary, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
 import { docOf } from '../../node/doc-fields.js';
+import { exactValues } from './exact-values.js';
 import { filterBounds } from './filter-bounds.js';
 import { keyRanges } from './key-ranges.js';
 
@@ -57,8 +58,9 @@ function isSimple(collection: ShardedCollection, collation: Value | undefined): 
 }
 
 function fixedValues(collection: ShardedCollection, filter: Doc, simple: boolean): ReadonlyMap<string, Value> {
-  if (collection.key.fields.every((field) => isPlain(filter.get(field), simple))) return filter;
-  const values = equalityFields(filter);
+  const { fields } = collection.key;
+  if (fields.every((field) => isPlain(filter.get(field), simple) && !field.startsWith('_id.'))) return filter;
+  const values = exactValues(equalityFields(filter), fields) ?? new Map<string, Value>();
   if (simple) return values;
   return new Map([...values].filter(([, value]) => isPlain(value, false)));
 }

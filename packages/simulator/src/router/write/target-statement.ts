@@ -6,6 +6,8 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { documentText } from '../../bson/text.js';
+import { equalityFields } from '../../query/bounds.js';
+import { exactValues } from '../target/exact-values.js';
 import { type QueryTarget, targetQuery } from '../target/query-targeting.js';
 import { mayChangeShardKey, mayInsertElsewhere } from './shard-key-change.js';
 import { statementDocument, type WriteKind } from './write-statements.js';
@@ -141,7 +143,7 @@ function deleteShards(
 
 function hasExactId(filter: Doc): boolean {
   const id = filter.get('_id');
-  if (id === undefined) return false;
+  if (id === undefined || exactValues(equalityFields(filter), ['_id']) === undefined) return false;
   if (!(id instanceof Map)) return true;
   const [first] = id.keys();
   return first?.startsWith('$') !== true || (first === '$eq' && id.size === 1);

@@ -169,3 +169,24 @@ describe('random filters', () => {
     }
   });
 });
+
+describe('a filter fixes a shard key inside of `_id`', () => {
+  const inside = collectionOf(doc(['_id.x', int(1)], ['k', int(1)]), [[int(5), new MinKey()]]);
+  const isExact = (...fields: [string, Value][]): boolean => targetQuery(inside, doc(...fields), undefined).exactKey;
+
+  // 5.0.7 refuses upserts with the other filters (61).
+  it('by the whole value of `_id`, not beside it, and not if it has no such field', () => {
+    const id = doc(['x', int(7)]);
+    expect(isExact(['k', int(1)], ['_id', id])).toBe(true);
+    expect(shardsFor(doc(['k', int(1)], ['_id', id]), inside)).toBe('s1');
+    expect(isExact(['_id.x', int(7)], ['k', int(1)])).toBe(true);
+    expect(isExact(['_id.x', int(7)], ['k', int(1)], ['_id', id])).toBe(false);
+    expect(isExact(['k', int(1)], ['_id', doc(['y', int(7)])])).toBe(false);
+    expect(isExact(['k', int(1)], ['_id', int(7)])).toBe(false);
+  });
+
+  it('nor by a part of a value that the key has whole', () => {
+    const whole = collectionOf(doc(['a', int(1)]), []);
+    expect(targetQuery(whole, doc(['a.b', int(1)]), undefined).exactKey).toBe(false);
+  });
+});
