@@ -321,4 +321,34 @@ export const definitionHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 127,
+    hazard:
+      'A collection has 64 indexes, as many as servers allow: no unique index can be built beside the plain one that ' +
+      'stands in for it, and no new one before the old one is dropped. The commit fails',
+    handling: 'Where a collection has no room for one more index, the one that goes is dropped first.',
+    sabotages: [
+      {
+        takesOut: 'the drop of the plain index before the unique one is built',
+        file: instance('catalog/make/restore-attributes.ts'),
+        symbol: 'isDroppedFirst',
+        find: "(conversion === 'beside' && present.size >= indexesMax);",
+        replace: "(conversion === 'beside' && present.size > indexesMax);",
+        tests: [
+          instanceTest(
+            'catalog/make/create-collections.test.ts',
+            'converts unique indexes of a collection with as many as it can have, on %i',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the drop of old indexes before new ones are built',
+        file: instance('ddl/reconcile-indexes.ts'),
+        symbol: 'reconcileIndexes',
+        find: 'const isFull = present.length + missing.length >= indexesMax;',
+        replace: 'const isFull = present.length + missing.length > 2 * indexesMax;',
+        tests: [instanceTest('ddl/reconcile-indexes.test.ts', 'indexes: %s')],
+      },
+    ],
+  },
 ];

@@ -6,6 +6,9 @@ import { canonicalText } from './canonical-text.js';
 import { portableCollation } from './collection-options.js';
 import { type KeyPattern, keyOf, sameKey } from './key-pattern.js';
 
+/** Servers refuse more indexes of one collection, that of `_id` included (67, CannotCreateIndex). */
+export const indexesMax = 64;
+
 /** Attributes of an index that every supported server takes in `createIndexes`. */
 const PORTABLE_ATTRIBUTES: ReadonlySet<string> = new Set([
   'key',

@@ -3,7 +3,7 @@ import { buildIndexes, isBuiltAs } from '../catalog/make/build-indexes.js';
 import { dropIndex } from '../catalog/make/drop-index.js';
 import type { IndexBuilding } from '../catalog/make/index-building.js';
 import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
-import { indexSignature, isIdIndex, portableIndex } from '../catalog/index-spec.js';
+import { indexesMax, indexSignature, isIdIndex, portableIndex } from '../catalog/index-spec.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
 import { serverCode } from '../catalog/server-code.js';
@@ -14,7 +14,8 @@ type ReconcileDependencies = Pick<LedDestination, 'destination' | 'confirm' | 's
 
 /**
  * Brings the indexes of a collection to the plan, in their temporary form. Conflicting indexes are dropped first, then
- * missing ones built, then extra ones dropped, so that a shard key always has its index.
+ * missing ones built, then extra ones dropped, so that a shard key always has its index. Where a collection cannot have
+ * all of them at once, the extra ones are dropped first too.
  * @param plan under the name that the collection has on the destination
  * @param found the collection as the destination has it
  * @throws as `buildIndexes`; the server's error if an index cannot be dropped
@@ -34,8 +35,10 @@ export async function reconcileIndexes(
   const missing = wanted.filter(
     (index) => !present.some((there) => there.name === index.name && isBuiltAs(there, index)),
   );
+  // Beside `_id`.
+  const isFull = present.length + missing.length >= indexesMax;
   const isInTheWay = (index: Document): boolean =>
-    byName.has(index.name as string) || missing.some((one) => indexSignature(one) === indexSignature(index));
+    isFull || byName.has(index.name as string) || missing.some((one) => indexSignature(one) === indexSignature(index));
   const building = {
     client: deps.destination.router,
     signal,

@@ -8,6 +8,7 @@ import { sameDocument } from '../canonical-text.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import { TEMPORARY_INDEX_PREFIX, uniqueConversion } from '../plan/index-plan.js';
 import type { IndexPlan } from '../plan/index-plan.js';
+import { indexesMax } from '../index-spec.js';
 import { mapBounded } from '../map-bounded.js';
 import { namespaceOf } from '../namespace.js';
 import { UniqueIndexViolated, type UniqueViolation, violationOf } from '../unique-violation.js';
@@ -84,10 +85,15 @@ async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promis
     }
     const temporaryName = index.temporary?.name as string | undefined;
     const standsBeside = temporaryName?.startsWith(TEMPORARY_INDEX_PREFIX) === true;
-    if (standsBeside && present.has(temporaryName) && (isUnique || conversion !== 'instead'))
+    if (standsBeside && present.has(temporaryName) && (isUnique || !isDroppedFirst(conversion, present)))
       await dropIndex(restoring, plan.entry, temporaryName);
   }
   return refusals;
+}
+
+/** Whether no unique index can be built beside its plain one: the server allows no second one, or no further one. */
+function isDroppedFirst(conversion: Restoring['conversion'], present: ReadonlyMap<string, Document>): boolean {
+  return conversion === 'instead' || (conversion === 'beside' && present.size >= indexesMax);
 }
 
 /** Ends the attempts to make an index unique: it has its name, as a plain one. */
@@ -118,7 +124,7 @@ async function makeUnique(
   const { client, conversion, signal, confirm } = restoring;
   const name = index.final.name as string;
   const temporaryName = index.temporary?.name as string | undefined;
-  if (conversion === 'instead' && temporaryName !== undefined && present.has(temporaryName))
+  if (temporaryName !== undefined && present.has(temporaryName) && isDroppedFirst(conversion, present))
     await dropIndex(restoring, plan.entry, temporaryName);
   await confirm();
   try {

@@ -1,6 +1,6 @@
 import { BSON } from 'mongodb';
 import type { Document } from 'mongodb';
-import { indexSignature } from '../../../src/catalog/index-spec.js';
+import { indexesMax, indexSignature } from '../../../src/catalog/index-spec.js';
 import { sameDocument } from '../../../src/catalog/canonical-text.js';
 import { withoutFields } from '../../../src/catalog/without-fields.js';
 import { FakeNodeClient, serverError } from '../fake-node-client.js';
@@ -248,6 +248,7 @@ export class FakeCatalogServer {
         throw serverError(85, 'IndexOptionsConflict');
       if (Number(shown.expireAfterSeconds ?? 0) > Date.now() / 1000) throw serverError(67, 'CannotCreateIndex');
       if (shown.unique === true && this.violating.has(`${database}.${name}`)) throw serverError(11000, 'DuplicateKey');
+      if (indexes.length + added.length >= indexesMax) throw serverError(67, 'CannotCreateIndex');
       added.push(shown);
     }
     indexes.push(...added);

@@ -77,6 +77,8 @@ async function changesFor(source: Document[], there: Document[], indexScope: Ind
 }
 
 const a = { v: 2, key: { a: 1 }, name: 'a_1' };
+/** With `_id` and one more, as many as a collection can have. */
+const many = Array.from({ length: 62 }, (_, n): Document => ({ v: 2, key: { [`f${n}`]: 1 }, name: `f${n}` }));
 
 it.each<[string, Document[], Document[], string[]]>([
   ['nothing when they are alike', [a], [a], []],
@@ -100,6 +102,12 @@ it.each<[string, Document[], Document[], string[]]>([
     ['drop a_1', 'build a_1'],
   ],
   ['first drops an index under another name', [{ ...a, name: 'other' }], [a], ['drop a_1', 'build other']],
+  [
+    'first drops extra ones where a collection cannot have one more',
+    [...many, { ...a, key: { b: 1 }, name: 'b_1' }],
+    [...many, a],
+    ['drop a_1', 'build b_1'],
+  ],
   ['a TTL index stays disabled', [{ ...a, expireAfterSeconds: 60 }], [{ ...a, expireAfterSeconds: 2_147_483_647 }], []],
   [
     'an index that has become a TTL index is rebuilt and disabled',

@@ -8,7 +8,9 @@ import { definitionOf, type SkippedIndex } from '../../../../src/catalog/plan/sk
 import { UniqueIndexViolated } from '../../../../src/catalog/unique-violation.js';
 import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
 import { restoreAttributes } from '../../../../src/catalog/make/restore-attributes.js';
+import { fakeCluster } from '../../fake-node-client.js';
 import { everything, high, low, makePlan, pair, untilDone } from '../catalog-pair.js';
+import { FakeCatalogServer } from '../fake-catalog-server.js';
 import { boundsOf } from '../as-read.js';
 import { MongoServerError } from 'mongodb';
 import type { NodeClient } from '../../../../src/cluster/node-client.js';
@@ -208,6 +210,24 @@ describe('restoreAttributes', () => {
         expect(there).toContainEqual(['u_1', undefined]);
         expect(there).toContainEqual(['both_plain', undefined]);
       }
+    },
+  );
+
+  it.each([4, 5, 6] as const)(
+    'converts unique indexes of a collection with as many as it can have, on %i',
+    async (version) => {
+      const source = new FakeCatalogServer(['shard0', 'shard1']);
+      const many = Array.from({ length: 61 }, (_, n) => ({ v: 2, key: { [`f${n}`]: 1 }, name: `f${n}` }));
+      const unique = ['a', 'b'].map((field) => ({ v: 2, key: { [field]: 1 }, name: field, unique: true }));
+      source.add('app.full', { indexes: [...many, ...unique] });
+      const clusters = { ...pair(version), source: fakeCluster({ router: source.client }) };
+      const { destination } = clusters;
+      const { catalog, plan } = await makePlan(clusters);
+      await createCollections({ destination, plan, signal, confirm });
+      await restoreAttributes({ destination, plan, signal, confirm });
+      const made = await readCatalog(destination, everything, signal);
+      const options = { indexScope: 'all', remap: noRemap, destination, form: 'final' } as const;
+      expect(compareCatalogs(catalog, made, options)).toEqual([]);
     },
   );
 
