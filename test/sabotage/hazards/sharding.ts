@@ -326,4 +326,26 @@ export const shardingHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 128,
+    hazard:
+      'Servers hash 2^63 as a double like the lowest integer: with another hash a document has no owner, and no task ' +
+      'copies it',
+    handling: 'Convoy hashes this number as servers do.',
+    sabotages: [
+      {
+        takesOut: 'the exception',
+        file: instance('bson/number.ts'),
+        symbol: 'integerForHash',
+        find: 'if (double === twoTo63) return longMin;',
+        replace: 'if (double === twoTo63 && value.type < 0) return longMin;',
+        tests: [
+          instanceTest(
+            'bson/hash.test.ts',
+            'of 2^63 as a double is that of the lowest integer, of greater ones that of the highest',
+          ),
+        ],
+      },
+    ],
+  },
 ];

@@ -91,8 +91,9 @@ export function numberText(value: RawValue): string {
 }
 
 /**
- * A number as the 64-bit integer that the server hashes: truncated, NaN as 0, beyond 64 bits the nearest bound.
- * Decimals are rounded half to even instead.
+ * A number as the 64-bit integer that the server hashes: truncated, NaN as 0, beyond 64 bits the nearest bound. 2^63 as
+ * a double is the lowest integer, as x86 converts it (seen on 5.0.7; server source: safeNumberLongForHash). Decimals are
+ * rounded half to even instead.
  */
 export function integerForHash(value: RawValue): bigint {
   if (value.type === elementType.int32) return BigInt(int32At(value.bytes, 0));
@@ -100,6 +101,7 @@ export function integerForHash(value: RawValue): bigint {
   if (value.type === elementType.double) {
     const double = doubleOf(value);
     if (Number.isNaN(double)) return 0n;
+    if (double === twoTo63) return longMin;
     return boundedLong(Number.isFinite(double) ? BigInt(Math.trunc(double)) : double > 0 ? longMax : longMin);
   }
   const exact = exactDecimal(bufferOf(value.bytes));
@@ -108,6 +110,7 @@ export function integerForHash(value: RawValue): bigint {
   return boundedLong(roundedInteger(exact));
 }
 
+const twoTo63 = 2 ** 63;
 const longMax = 2n ** 63n - 1n;
 const longMin = -(2n ** 63n);
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { BSON, Code, Double, Long } from 'mongodb';
+import { BSON, Code, Decimal128, Double, Long } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { hashElement, hashValue } from '../../../src/bson/hash.js';
 import { encodeValue, findElement, findValue } from '../../../src/bson/scan.js';
@@ -35,6 +35,18 @@ describe('the hash of a hashed shard key', () => {
 
   test('numbers of equal value have one hash', () => {
     expect(hashValue(encodeValue(new Double(7)))).toBe(hashValue(encodeValue(Long.fromNumber(7))));
+  });
+
+  test('of 2^63 as a double is that of the lowest integer, of greater ones that of the highest', () => {
+    const [lowest, highest] = [-(2n ** 63n), 2n ** 63n - 1n].map((long) =>
+      hashValue(encodeValue(Long.fromBigInt(long))),
+    );
+    // As a real 5.0.7 hashes it.
+    expect(hashValue(encodeValue(new Double(2 ** 63)))).toBe(4532067210535695462n);
+    expect(lowest).toBe(4532067210535695462n);
+    for (const double of [2 ** 63 + 2048, 2 ** 64, Infinity])
+      expect(hashValue(encodeValue(new Double(double)))).toBe(highest);
+    expect(hashValue(encodeValue(Decimal128.fromString('9223372036854775808')))).toBe(highest);
   });
 
   test.each([1_000, 1_024, 5_000, 100_000])('hashes a text of %d characters completely', (length) => {
