@@ -287,4 +287,21 @@ export const keyHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 129,
+    hazard:
+      'A double and a decimal count as one `_id` although they differ behind the 34th digit: the change of one is ' +
+      'dropped, because the other is re-read',
+    handling: 'Doubles are compared with decimals by all of their digits, as servers do.',
+    sabotages: [
+      {
+        takesOut: 'the digits behind the 34th',
+        file: instance('bson/decimal.ts'),
+        symbol: 'exactDouble',
+        find: 'normalised(signed * 5n ** BigInt(-power), power);',
+        replace: 'normalised((signed * 5n ** BigInt(-power)) / 10n ** 21n, power + 21);',
+        tests: [instanceTest('bson/order.test.ts', '%o is below %o')],
+      },
+    ],
+  },
 ];

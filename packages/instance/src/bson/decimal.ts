@@ -4,9 +4,8 @@ export interface ExactNumber {
   exponent: number;
 }
 
-/** Significant digits of Decimal128; the server rounds doubles to them before it compares them with decimals. */
-const decimalDigitsMax = 34;
-const digitsLimit = 10n ** BigInt(decimalDigitsMax);
+/** Coefficients of a Decimal128 have at most 34 digits. */
+const digitsLimit = 10n ** 34n;
 /** Bias of the decimal exponent (IEEE 754-2008, 128 bits). */
 const decimalBias = 6176;
 
@@ -22,20 +21,7 @@ export function normalised(digits: bigint, exponent: number): ExactNumber {
   return { digits: rest, exponent: power };
 }
 
-function roundedTo34(digits: bigint, exponent: number): ExactNumber {
-  const negative = digits < 0n;
-  const magnitude = negative ? -digits : digits;
-  if (magnitude < digitsLimit) return normalised(digits, exponent);
-  const excess = magnitude.toString().length - decimalDigitsMax;
-  const unit = 10n ** BigInt(excess);
-  const remainder = magnitude % unit;
-  const quotient = magnitude / unit;
-  const up = remainder * 2n > unit || (remainder * 2n === unit && quotient % 2n === 1n);
-  const rounded = up ? quotient + 1n : quotient;
-  return normalised(negative ? -rounded : rounded, exponent + excess);
-}
-
-/** A finite double in decimal, rounded half to even to 34 digits, as the server compares it with decimals. */
+/** A finite double in decimal, with all of its digits: servers compare it exactly with decimals (tried on 5.0.7). */
 export function exactDouble(value: number): ExactNumber {
   if (value === 0) return { digits: 0n, exponent: 0 };
   const view = new DataView(new ArrayBuffer(8));
@@ -46,7 +32,7 @@ export function exactDouble(value: number): ExactNumber {
   const mantissa = biased === 0 ? fraction : fraction | 0x10000000000000n;
   const power = (biased === 0 ? 1 : biased) - 1075;
   const signed = value < 0 ? -mantissa : mantissa;
-  return power >= 0 ? roundedTo34(signed << BigInt(power), 0) : roundedTo34(signed * 5n ** BigInt(-power), power);
+  return power >= 0 ? normalised(signed << BigInt(power), 0) : normalised(signed * 5n ** BigInt(-power), power);
 }
 
 /** Reads a Decimal128's 16 bytes: a number, or the name of a value that is not finite. */

@@ -16,7 +16,7 @@ function longOf(value: RawValue): bigint {
   return bufferOf(value.bytes).readBigInt64LE(0);
 }
 
-/** The value of any number in decimal; doubles are rounded to 34 digits. */
+/** The value of any number in decimal. */
 function exactNumber(value: RawValue): ExactNumber | Extreme {
   switch (value.type) {
     case elementType.int32:
@@ -92,8 +92,8 @@ export function numberText(value: RawValue): string {
 
 /**
  * A number as the 64-bit integer that the server hashes: truncated, NaN as 0, beyond 64 bits the nearest bound. 2^63 as
- * a double is the lowest integer, as x86 converts it (seen on 5.0.7; server source: safeNumberLongForHash). Decimals are
- * rounded half to even instead.
+ * a double is the lowest integer, as x86 converts it (seen on 5.0.7; server source: safeNumberLongForHash). Decimals
+ * are rounded half to even instead.
  */
 export function integerForHash(value: RawValue): bigint {
   if (value.type === elementType.int32) return BigInt(int32At(value.bytes, 0));

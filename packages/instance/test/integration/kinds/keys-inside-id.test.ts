@@ -9,12 +9,22 @@ const keys: Readonly<Record<string, Document>> = {
   ranged: { '_id.tenant': 1, '_id.n': 1 },
   beside: { region: 1, '_id.tenant': 'hashed' },
 };
+type Id = Document | number;
+
+interface Row {
+  _id: Id;
+  region: string;
+  v?: number;
+  list?: { x: number }[];
+  replaced?: boolean;
+}
+
 /** The tenant is there, null, missing, or `_id` is no document. */
-const ids: unknown[] = [{ tenant: 1, n: 1 }, { tenant: 9, n: 1 }, { tenant: null, n: 1 }, { n: 1 }, 5].flatMap((id) =>
+const ids: Id[] = [{ tenant: 1, n: 1 }, { tenant: 9, n: 1 }, { tenant: null, n: 1 }, { n: 1 }, 5].flatMap((id) =>
   [0, 1, 2, 3, 4].map((more) => (typeof id === 'object' ? { ...id, more } : id + more)),
 );
 
-function documentOf(_id: unknown): Document {
+function documentOf(_id: Id): Row {
   return { _id, region: 'r', v: 0, list: [{ x: 0 }] };
 }
 
@@ -35,22 +45,23 @@ async function load({ client }: Side): Promise<void> {
       _waitForDelete: true,
     });
   }
-  for (const name of Object.keys(keys)) await client.db('shop').collection(name).insertMany(ids.map(documentOf));
+  for (const name of Object.keys(keys)) await client.db('shop').collection<Row>(name).insertMany(ids.map(documentOf));
 }
 
 /** An exact update, an ambiguous one, which causes a re-read, a replacement, and a document that is made anew. */
 async function change({ client }: Side): Promise<void> {
   for (const name of Object.keys(keys)) {
-    const collection = client.db('shop').collection<{ _id: unknown }>(name);
+    const collection = client.db('shop').collection<Row & { _id: Document }>(name);
     for (const [position, _id] of ids.entries()) {
-      const filter = { _id, region: 'r' };
+      // The driver's type of filters divides the two kinds of `_id`.
+      const filter = { _id: _id as Document, region: 'r' };
       if (position % 5 === 0) await collection.updateOne(filter, { $inc: { v: 1 } });
       if (position % 5 === 1) await collection.updateOne(filter, { $inc: { 'list.0.x': 1 } });
       // A router refuses to replace a document without the whole key.
       if (position % 5 === 2 && position < 15) await collection.replaceOne(filter, { region: 'r', replaced: true });
       if (position % 5 === 3) {
         await collection.deleteOne(filter);
-        await collection.insertOne({ ...documentOf(_id), v: 'anew', _id });
+        await collection.insertOne({ ...documentOf(_id), v: -1, _id: _id as Document });
       }
     }
   }

@@ -33,6 +33,10 @@ describe('the order of values', () => {
     [Long.MAX_VALUE, new Double(2 ** 63)],
     [new Double(0.1), Decimal128.fromString('0.11')],
     [Decimal128.fromString('0.1'), new Double(0.1)],
+    // Doubles have more digits than the 34 of a decimal.
+    [Decimal128.fromString('0.1000000000000000055511151231257827'), new Double(0.1)],
+    [new Double(0.1), Decimal128.fromString('0.1000000000000000055511151231257828')],
+    [Decimal128.fromString('1.000000000000000052504760255204420E+300'), new Double(1e300)],
     [new Int32(9), 'a'],
     ['a', 'b'],
     ['a', 'aa'],
@@ -53,6 +57,7 @@ describe('the order of values', () => {
   ])('%o is below %o', (low, high) => {
     expect(compare(low, high)).toBe(-1);
     expect(compare(high, low)).toBe(1);
+    expect(idClass(encodeValue(low), false)).not.toBe(idClass(encodeValue(high), false));
   });
 });
 

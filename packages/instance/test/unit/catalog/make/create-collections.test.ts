@@ -223,8 +223,8 @@ describe('restoreAttributes', () => {
       const clusters = { ...pair(version), source: fakeCluster({ router: source.client }) };
       const { destination } = clusters;
       const { catalog, plan } = await makePlan(clusters);
-      await createCollections({ destination, plan, signal, confirm });
-      await restoreAttributes({ destination, plan, signal, confirm });
+      await createCollections({ destination, signal, confirm }, plan);
+      await restoreAttributes({ destination, signal, confirm }, plan);
       const made = await readCatalog(destination, everything, signal);
       const options = { indexScope: 'all', remap: noRemap, destination, form: 'final' } as const;
       expect(compareCatalogs(catalog, made, options)).toEqual([]);
