@@ -16,7 +16,7 @@ export const orderHazards: readonly Hazard[] = [
         takesOut: 'the shard key, in filters',
         file: instance('bson/shard-key.ts'),
         symbol: 'fullKeyFilter',
-        find: "for (const { field } of key) if (field !== '_id') addCondition(",
+        find: 'for (const { field } of key) if (!isOfId(field)) addCondition(',
         replace: "for (const { field } of key) if (field === '') addCondition(",
         tests: [instanceTest('bson/shard-key.test.ts', 'contains plain values, the shard key first and the _id once')],
       },
