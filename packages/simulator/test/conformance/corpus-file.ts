@@ -68,6 +68,8 @@ export const corpusFiles = [
   '38-found-placements',
   '39-found-long-runs',
   '40-record-order',
+  '41-found-roles',
+  '42-found-deviation',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

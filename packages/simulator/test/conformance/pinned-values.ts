@@ -40,4 +40,6 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '38-found-placements': 55,
   '39-found-long-runs': 374,
   '40-record-order': 38,
+  '41-found-roles': 82,
+  '42-found-deviation': 17,
 };

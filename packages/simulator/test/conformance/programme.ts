@@ -45,7 +45,11 @@ export const programme: readonly Act[] = [
       '38-found-placements',
       '39-found-long-runs',
       '40-record-order',
+      '42-found-deviation',
     ] as const
   ).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
-  { files: ['21-found-privileges'], open: () => openFoundStage(true) },
+  ...(['21-found-privileges', '41-found-roles'] as const).map((file) => ({
+    files: [file],
+    open: () => openFoundStage(true),
+  })),
 ];
