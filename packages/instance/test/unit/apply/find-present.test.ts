@@ -45,7 +45,7 @@ describe('the query for documents on the destination', () => {
       { field: '_id.x', hashed: false },
     ];
     await presentOn(client, (_what, run) => run())(collectionOf({ destinationKey: key }), [itemOf(1, 1)], never);
-    expect(client.sent).toMatchObject([{ command: { projection: { sk: 1, _id: 1 } } }]);
+    expect(client.sent.map(({ command }) => command.projection as unknown)).toEqual([{ sk: 1, _id: 1 }]);
   });
 
   it('does not find an _id of another numeric type: the caller sees that the counts differ', async () => {
