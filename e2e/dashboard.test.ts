@@ -160,7 +160,9 @@ async function expectReport(browser: Browser, page: Page): Promise<void> {
   expect(saved.suggestedFilename()).toBe('convoy-report.html');
   const shown = await browser.newPage();
   await shown.setContent(readFileSync(await saved.path(), 'utf8'));
-  expect(await shown.locator('.verdict').textContent()).toMatch(/^Verified: [\d,]+ documents, 0 mismatches\.$/);
+  expect(await shown.locator('.verdict').textContent()).toMatch(
+    /^Verified: [\d,]+ documents compared, 0 mismatches\.$/,
+  );
   expect(await shown.locator('dl div', { hasText: 'Ended' }).locator('dd').textContent()).toMatch(/ UTC$/);
   expect(await seriousFindings(shown)).toEqual([]);
   expect(await overflow(shown)).toBeLessThanOrEqual(0);

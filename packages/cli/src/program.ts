@@ -23,10 +23,10 @@ export function convoyCommand(): Command {
     .description('Migrates a live MongoDB cluster, even to a different number of shards.')
     .usage('<command> [options]')
     .version(ownVersion())
-    .helpCommand(false)
+    .helpCommand('help [command]', 'print the options of a command')
     .showHelpAfterError('(see convoy --help)')
     .option('--no-color', 'print without colours')
-    .configureHelp({ formatHelp: formatHelp, showGlobalOptions: true })
+    .configureHelp({ formatHelp: formatHelp, showGlobalOptions: true, minWidthToWrap })
     .exitOverride()
     .hook('preAction', (_program, command) => {
       hideSecretFlags(command);
@@ -47,6 +47,9 @@ export function convoyCommand(): Command {
   addExamples(program);
   return program;
 }
+
+/** Columns that are left for the texts of options beside the longest flag of 40, on a screen of 80. */
+const minWidthToWrap = 34;
 
 /** The program's help fits a screen of 24 lines; commands have commander's format. */
 function formatHelp(command: Command, help: Help): string {

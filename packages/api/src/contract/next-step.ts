@@ -16,7 +16,7 @@ const stepByState: Readonly<Record<MigrationState, (progress: StepProgress) => s
     metadataRemoved === true
       ? 'The migration is cleaned up. Stop the instances, or restart them before another migration.'
       : canWrite === true
-        ? 'Point the writers at the destination. Once a reverse is ruled out, run convoy cleanup.'
+        ? 'Point the writers at the destination. Once a rollback is ruled out, run convoy cleanup.'
         : 'Wait until canWrite is true.',
   REVERSING: runningStep,
 };

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
+import { countText } from '@convoy/coordinator/dashboard/views/quantity';
 import { MongoClient, type Collection } from 'mongodb';
 import { isInterruption } from '../commands/interruption.js';
 import { demoSizes, loadDemoData } from './load.js';
@@ -89,9 +90,9 @@ async function load(client: MongoClient, { documents, say }: LoaderOptions, sign
   const { shards } = await client.db('admin').command({ listShards: 1 });
   const ids = (shards as { _id: string }[]).map(({ _id }) => _id);
   for (const name of databases) await client.db(name).dropDatabase();
-  say(`Loading ${documents} documents`);
+  say(`Loading ${countText(documents)} documents …`);
   const loaded = await loadDemoData(client, ids, demoSizes(documents), () => signal.throwIfAborted());
-  say(`Loaded ${loaded.documents} documents in ${loaded.collections} collections`);
+  say(`Loaded ${countText(loaded.documents)} documents in ${loaded.collections} collections`);
 }
 
 /** Writes until the signal or the time ends it. */
@@ -103,6 +104,8 @@ async function write(client: MongoClient, options: LoaderOptions, signal: AbortS
   const workload = Workload.start({ client, measurements: (last?._id ?? -1) + 1, operationsPerSecond, seed });
   const end = AbortSignal.any([signal, AbortSignal.timeout(writesAtMost_ms)]);
   if (!end.aborted) await Promise.race([once(end, 'abort'), workload.ended]);
-  const counts = Object.entries(await workload.stop()).map(([kind, count]) => `${count} ${kind}`);
+  const counts = Object.entries<number>({ ...(await workload.stop()) }).map(
+    ([kind, count]) => `${countText(count)} ${kind}`,
+  );
   say(`Stopped writing after ${counts.join(', ')}`);
 }

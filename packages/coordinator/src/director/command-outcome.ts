@@ -57,8 +57,7 @@ function consequence(name: CommandName, results: readonly CommandResult[]): stri
   const isLate = results.some((result) => !result.success && result.error === 'commandTimedOut');
   const isRecorded = results.some((result) => result.success && result.waitingFor !== undefined);
   if (isRecorded) return recordedOutcome;
-  const done = accepted > 0 ? partialOutcomes[name] : 'No instance accepted it.';
-  return isLate ? `${done} ${lateOutcome}` : done;
+  return [...(accepted > 0 ? [partialOutcomes[name]] : []), ...(isLate ? [lateOutcome] : [])].join(' ');
 }
 
 /** Maximum instances named in a description, refusals first where there are more; the rest is counted. */
@@ -76,14 +75,12 @@ export function outcomeFailure({ name, success, results }: CommandOutcome): Conv
   const isLong = instances.length > RESULTS_NAMED_MAX;
   const inOrder = isLong ? instances.toSorted((a, b) => Number(a.success) - Number(b.success)) : instances;
   const lines = inOrder.map((each) =>
-    each.success ? `${each.id}: accepted` : `${each.id}: ${each.error} (${each.errorDescription})`,
+    each.success ? `${each.id}: accepted` : `${each.id}: ${each.error} (${each.errorDescription.replace(/\.$/, '')})`,
   );
   const more = isLong ? `; and ${lines.length - RESULTS_NAMED_MAX} more` : '';
   const all = [...results.values()];
   const listed = lines.slice(0, RESULTS_NAMED_MAX).join('; ') + more;
-  return new ConvoyError(
-    errorOfWhole(all),
-    `Not every instance accepted ${name}. ${listed}. ${consequence(name, all)}`,
-    { instances },
-  );
+  const whole = all.some((result) => result.success) ? 'Not every' : 'No';
+  const description = `${whole} instance accepted ${name}. ${listed}. ${consequence(name, all)}`;
+  return new ConvoyError(errorOfWhole(all), description.trimEnd(), { instances });
 }

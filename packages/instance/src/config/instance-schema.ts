@@ -24,8 +24,11 @@ const readPreferences = ['primary', 'primaryPreferred', 'secondary', 'secondaryP
 const text = z.string().min(1, 'must not be empty');
 const parallel = z.int().min(1).max(parallelMax);
 
+/** Every reader of the settings of an instance takes the file and the flags. */
+const missing = 'is required: set it in the file of --config, or by its flag';
+
 const connectionString = z
-  .string()
+  .string({ error: ({ input }) => (input === undefined ? missing : undefined) })
   .superRefine((value, deps) => {
     const problem = connectionStringProblem(value);
     if (problem !== null) deps.addIssue({ code: 'custom', message: problem });

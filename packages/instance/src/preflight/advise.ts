@@ -61,7 +61,9 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
   }
   const views = catalog.filter(({ type }) => type === 'view').length;
   const databases = new Set(catalog.map(({ database }) => database)).size;
-  const counted = `${names.length - views} collections and ${views} views in ${databases} databases`;
+  const counted =
+    `${counts(names.length - views, 'collection')} and ${counts(views, 'view')} ` +
+    `in ${counts(databases, 'database')}`;
   return {
     result: 'passed',
     description:
@@ -72,6 +74,10 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
             MATCHED_NAMED_MAX,
           )}.`,
   };
+}
+
+function counts(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The start stops the balancers that it does not keep; one that runs matters because the start waits for its round. */

@@ -14,7 +14,7 @@ const report: MigrationReport = {
   source: 'old:27017',
   destination: 'new:27017',
   state: 'COMMITTED',
-  verdict: { kind: 'verified', text: 'Verified: 12 documents, 0 mismatches.' },
+  verdict: { kind: 'verified', text: 'Verified: 12 documents compared, 0 mismatches.' },
   nextStep: 'Point the writers at the destination.',
   startedAt_ms: 0,
   endedAt_ms: 900,
@@ -47,7 +47,7 @@ test('report writes a file, or prints what the coordinator answers', async () =>
   await using service = await served(true);
   const written = await runConvoy('report', '--url', service.url, '--output', file);
   expect(written).toMatchObject({ code: 0 });
-  expect(written.stdout).toBe(`Verified: 12 documents, 0 mismatches.\nThe report is in ${file}.\n`);
+  expect(written.stdout).toBe(`Verified: 12 documents compared, 0 mismatches.\nThe report is in ${file}.\n`);
   expect(readFileSync(file, 'utf8')).toContain('<td>shop.orders</td>');
   const printed = await runConvoy('report', '--url', service.url, '--json');
   expect(JSON.parse(printed.stdout)).toEqual(report);

@@ -224,6 +224,12 @@ test('the help fits a screen of 24 lines and 80 columns', async () => {
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
 });
 
+test('the help of a command fits 80 columns, by its flag and by its name', async () => {
+  const { stdout } = await runConvoy('start', '--help');
+  expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  expect(await runConvoy('help', 'start')).toMatchObject({ code: 0, stdout });
+});
+
 test('completion prints a script', async () => {
   for (const shell of ['bash', 'zsh', 'fish'])
     expect(await runConvoy('completion', shell)).toMatchObject({

@@ -44,7 +44,7 @@ test('a loader refuses databases of others, loads, goes on after a kill, and sta
   await expect.poll(measurements, { timeout: 60_000 }).toBeGreaterThan(500);
   await expect.poll(() => states().findOne(), { timeout: 60_000 }).toMatchObject({ phase: 'writing' });
   stop.abort();
-  expect((await running).join('\n')).toMatch(/Loaded 2000 documents[^]*Writing[^]*Stopped writing/);
+  expect((await running).join('\n')).toMatch(/Loaded 2,000 documents[^]*Writing[^]*Stopped writing/);
   expect(await states().findOne()).toMatchObject({ phase: 'stopped' });
 
   const before = await measurements();
@@ -63,5 +63,5 @@ test('a loader refuses databases of others, loads, goes on after a kill, and sta
   await states().updateOne({ _id: 'loader' }, { $set: { phase: 'loading' } });
   const anew = new AbortController();
   const said = await load(anew.signal, () => anew.abort());
-  expect(said).toContain('Loaded 2000 documents in 5 collections');
+  expect(said).toContain('Loaded 2,000 documents in 5 collections');
 });

@@ -120,9 +120,11 @@ describe('a block', () => {
       state: 'COMMITTED',
       verification: { source: side, destination: side },
     };
-    expect(progressBlock(committed)).toContain('Verified: 449,018 documents, 0 mismatches.');
+    expect(progressBlock(committed)).toContain('Verified: 449,018 documents compared, 0 mismatches.');
     const ofOne = { ...committed, instances: null };
-    expect(progressBlock(ofOne)).toContain('By this instance alone: Verified: 449,018 documents, 0 mismatches.');
+    expect(progressBlock(ofOne)).toContain(
+      'By this instance alone: Verified: 449,018 documents compared, 0 mismatches.',
+    );
   });
 
   test('names the blockers of a commit after the copy', () => {

@@ -86,7 +86,7 @@ export function showPreflight(reports: Readonly<Record<string, PublishedDetails[
   const [id, report] = latest;
   setText(
     field(card, 'from'),
-    `${report.canStart ? '✓ All checks passed' : '✕ The start was rejected'} (${id}, ${dateTimeText(report.at_ms)})`,
+    `${report.canStart ? '✓ No check failed' : '✕ The start was rejected'} (${id}, ${dateTimeText(report.at_ms)})`,
   );
   showItems(field(card, 'list'), report.items);
 }

@@ -26,7 +26,8 @@ export function verdictOf({ failure, progress }: Outcome): Verdict {
   }
   const { hashedDocumentCount: compared, estimatedDocumentCount: total } = verification.source;
   if (state === 'COMMITTED')
-    return { kind: 'verified', text: `Verified: ${countText(compared)} documents, 0 mismatches.` };
+    return { kind: 'verified', text: `Verified: ${countText(compared)} documents compared, 0 mismatches.` };
+  if (compared === 0) return { kind: 'verifying', text: 'The verifier has not compared a document yet.' };
   return {
     kind: 'verifying',
     text: `${countText(compared)} of ${countText(total)} documents compared, no mismatch so far.`,

@@ -38,21 +38,23 @@ describe('outcomeFailure', () => {
       expect(failureOf({ a: accepted, b: refused }, name).errorDescription).toMatch(
         /The accepting instances .* ([Rr]epeat|send) /,
       );
-    expect(failureOf({ a: refused, b: refused }).errorDescription).toContain('No instance accepted it.');
+    expect(failureOf({ a: refused, b: refused }).errorDescription).toBe(
+      'No instance accepted start. a: notInThisState (It is RUNNING); b: notInThisState (It is RUNNING).',
+    );
     expect(failureOf({ a: accepted, b: timedOut }).errorDescription).toContain('Read progress');
     expect(failureOf({ a: accepted, b: refused }).errorDescription).not.toContain('Read progress');
   });
 
   it('lists every instance in the order of the ids, up to a bound', () => {
     expect(failureOf({ b: refused, a: accepted }).errorDescription).toBe(
-      'Not every instance accepted start. a: accepted; b: notInThisState (It is RUNNING.). The accepting instances ' +
+      'Not every instance accepted start. a: accepted; b: notInThisState (It is RUNNING). The accepting instances ' +
         'recorded the options and wait: the copy starts once all have. Remove the reasons and repeat the same start; ' +
         'only the others receive it.',
     );
     const many = Object.fromEntries(Array.from({ length: 60 }, (_one, at) => [`i${at}`, refused]));
     expect(failureOf(many).errorDescription).toContain('; and 10 more');
     const late = { ...Object.fromEntries(Object.keys(many).map((id) => [id, accepted])), z: refused };
-    expect(failureOf(late).errorDescription).toContain('z: notInThisState (It is RUNNING.); i0: accepted');
+    expect(failureOf(late).errorDescription).toContain('z: notInThisState (It is RUNNING); i0: accepted');
   });
 });
 

@@ -92,6 +92,12 @@ describe('the verdict', () => {
     ['before a start', facts({}), 'notStarted', 'No migration is running.'],
     ['without a verifier', facts({ state: 'COMMITTED' }), 'notVerified', /without the embedded verifier/],
     [
+      'before the first comparison',
+      facts({ state: 'RUNNING', verification: { ...verification, source: { ...side, hashedDocumentCount: 0 } } }),
+      'verifying',
+      'The verifier has not compared a document yet.',
+    ],
+    [
       'while it compares',
       facts({ state: 'RUNNING', verification }),
       'verifying',
@@ -107,7 +113,7 @@ describe('the verdict', () => {
       'after the commit',
       facts({ state: 'COMMITTED', verification }),
       'verified',
-      'Verified: 9 documents, 0 mismatches.',
+      'Verified: 9 documents compared, 0 mismatches.',
     ],
     ['after a failed comparison', facts({ verification }, { failure }), 'differs', '2 documents differ.'],
     [

@@ -106,7 +106,7 @@ describe('the configuration', () => {
         'speed',
       ].sort(),
     );
-    expect(failure.errorDescription).toContain('cluster1: is required');
+    expect(failure.errorDescription).toContain('cluster1: is required: set it in the file of --config');
     expect(failure.errorDescription).toContain('speed: unknown setting');
   });
 

@@ -392,7 +392,7 @@ describe('a filter', () => {
     for (let n = 0; n < 120; n += 1) fixture.sourceServer.add(`app.c${String(n).padStart(3, '0')}`);
     const { items } = await fixture.report();
     const description = items.find(({ check }) => check === 'matched')?.description;
-    expect(description).toContain('120 collections and 0 views in 1 databases');
+    expect(description).toContain('120 collections and 0 views in 1 database');
     expect(description).toMatch(/app\.c099 and 20 more\.$/);
   });
 });

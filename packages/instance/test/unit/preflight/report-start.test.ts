@@ -51,7 +51,7 @@ describe('the preflight report', () => {
     fixture.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
     expect(await item(fixture, 'matched')).toMatchObject({
       result: 'passed',
-      description: 'To be migrated: 1 collections and 1 views in 1 databases: app.c, app.v.',
+      description: 'To be migrated: 1 collection and 1 view in 1 database: app.c, app.v.',
     });
     expect(await item(fixture, 'matched', requestOf({ includeNamespaces: [{ database: 'ap' }] }))).toMatchObject({
       result: 'warning',
