@@ -54,7 +54,7 @@ async function readWindow(shard: string, client: NodeClient, signal: AbortSignal
 }
 
 function duration(seconds: number): string {
-  if (seconds === Infinity) return '(not full yet, too young to tell how far)';
+  if (seconds === Infinity) return '(not full yet, too young to estimate)';
   const hours = seconds / 3600;
   if (hours >= 72) return 'more than 72 hours';
   return hours >= 1 ? `${Math.floor(hours)} hours` : `${Math.floor(seconds / 60)} minutes`;

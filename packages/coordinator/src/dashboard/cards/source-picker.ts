@@ -53,7 +53,7 @@ export class SourcePicker {
       this.changed();
     });
     const open = make('button', { type: 'button', class: 'quiet', 'aria-expanded': 'false' });
-    setText(open, `${countText(collections.length)} collections`);
+    setText(open, `${countText(collections.length)} ${collections.length === 1 ? 'collection' : 'collections'}`);
     open.addEventListener('click', () => {
       if (!this.#opened.delete(name)) this.#opened.add(name);
       open.setAttribute('aria-expanded', String(this.#opened.has(name)));

@@ -111,7 +111,7 @@ describe('the oplog window', () => {
       '10 hours',
     ],
     ['of an oplog that will be full soon', { covered_seconds: 5400, size: 50, maxSize: 100 }, 'warning', '3 hours'],
-    ['of a young oplog is unknown', { covered_seconds: 20, size: 50, maxSize: 100 }, 'passed', 'too young to tell'],
+    ['of a young oplog is unknown', { covered_seconds: 20, size: 50, maxSize: 100 }, 'passed', 'too young to estimate'],
     [
       'of a server that does not report its size is the current window',
       { covered_seconds: 1800, size: 5, maxSize: 0 },
