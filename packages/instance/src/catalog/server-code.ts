@@ -15,4 +15,5 @@ export const serverCode = {
   cannotConvertIndexToUnique: 359,
   duplicateKey: duplicateKeyCode,
   backgroundOperationInProgress: 12587,
+  databaseDifferCase: 13297,
 } as const;

@@ -5,6 +5,7 @@ import { CommandError } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
 import { databaseOf } from '../node/namespace.js';
 import type { NodeRelease } from '../node/node-release.js';
+import { databaseInOtherCase, differsInCase } from '../node/other-case.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import type { ClusterShard } from './cluster-shard.js';
 import { ConfigStore } from './config-store.js';
@@ -86,10 +87,15 @@ export class ShardingCatalog {
     else await this.store.put('user_writes_critical_sections', note);
   }
 
-  /** The database's entry. A missing one is created on the requested shard, or on the shard with the fewest bytes. */
+  /**
+   * The database's entry. A missing one is created on the requested shard, or on the shard with the fewest bytes.
+   * @throws CommandError 13297 beside one whose name differs in case alone
+   */
   async createDatabase(name: string, partitioned: boolean, primary?: string): Promise<DatabaseEntry> {
     const present = this.#databases.get(name);
     if (present !== undefined && (present.partitioned || !partitioned)) return present;
+    const other = databaseInOtherCase(name, this.#databases.keys());
+    if (other !== undefined) throw differsInCase(name, other, this.version);
     const entry = present ?? {
       name,
       primary: primary ?? this.#emptiestShard(),

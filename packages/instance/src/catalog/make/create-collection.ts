@@ -4,6 +4,7 @@ import type { Document } from 'mongodb';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { codeOf, failureName } from '../../cluster/failure.js';
 import { buildIndexes } from './build-indexes.js';
+import { makeDatabase } from './make-database.js';
 import { createOptions, droppedWarning, optionDifferences } from '../collection-options.js';
 import type { SkipIndex } from './index-building.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
@@ -84,14 +85,14 @@ async function ensureCreated(making: Making, plan: CollectionPlan): Promise<List
 /** Codes for an engine that a server does not have, and for settings that its engine does not know (seen on 5.0.7). */
 const STORAGE_REFUSALS: ReadonlySet<number | null> = new Set([serverCode.badValue, serverCode.invalidOptions]);
 
-async function sendCreate(
-  { destination, signal }: Making,
-  { entry, options }: CollectionPlan,
-  storage: Document,
-): Promise<void> {
+async function sendCreate(making: Making, plan: CollectionPlan, storage: Document): Promise<void> {
+  const { destination, signal } = making;
+  const { entry, options } = plan;
   const command: Document = { create: entry.name, ...createOptions(options), ...storage };
+  const send = (): Promise<Document> =>
+    destination.router.command(entry.database, { ...command, writeConcern: { w: 'majority' } }, { signal });
   try {
-    await destination.router.command(entry.database, { ...command, writeConcern: { w: 'majority' } }, { signal });
+    await makeDatabase(making, entry.database, send);
   } catch (failure) {
     if (codeOf(failure) !== serverCode.namespaceExists) throw failure;
   }

@@ -1,9 +1,9 @@
-import type { ClusterClient } from '../../cluster/node-client.js';
 import { addZones, removeZones } from './place-chunks.js';
 import { createCollection } from './create-collection.js';
 import type { CreatedCollection, Making } from './create-collection.js';
 import { IndexBuilds, type IndexBuildProgress } from './index-builds.js';
 import type { DestinationPlan } from '../plan/destination-plan.js';
+import { makeDatabase } from './make-database.js';
 import { mapBounded } from '../map-bounded.js';
 import { readConfig } from '../read/read-sharding.js';
 
@@ -27,7 +27,7 @@ export async function createCollections(
   const { destination, signal } = making;
   const isSharded = destination.kind === 'sharded';
   if (isSharded) {
-    await createDatabases(destination, plan, signal);
+    await createDatabases(making, plan);
     await removeZones(destination, signal);
     if (plan.collections.some((collection) => collection.sharding !== null)) await addZones(destination, signal);
   }
@@ -46,13 +46,16 @@ export async function createCollections(
 }
 
 /** An existing database keeps its primary shard; only databases with sharded collections need to be enabled. */
-async function createDatabases(destination: ClusterClient, plan: DestinationPlan, signal: AbortSignal): Promise<void> {
+async function createDatabases(making: Making, plan: DestinationPlan): Promise<void> {
+  const { destination, signal } = making;
   const rows = await readConfig(destination.router, { find: 'databases', filter: {} }, signal);
   const present = new Map(rows.map((row) => [row._id as string, row]));
   for (const [database, primaryShard] of plan.databases) {
     const row = present.get(database);
     if (row !== undefined && row.partitioned !== false) continue;
     const primary = row === undefined && primaryShard !== null ? { primaryShard } : {};
-    await destination.router.command('admin', { enableSharding: database, ...primary }, { signal });
+    await makeDatabase(making, database, () =>
+      destination.router.command('admin', { enableSharding: database, ...primary }, { signal }),
+    );
   }
 }

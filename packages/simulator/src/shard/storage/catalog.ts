@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { parseCollation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { numberOf } from '../../node/doc-fields.js';
+import { databaseInOtherCase, opensInOtherCase } from '../../node/other-case.js';
 import { clusteredIndexSpec } from '../index-spec/clustered.js';
 import { idIndexDefinition, idIndexSpec } from '../index-spec/definition.js';
 import { Collection } from './collection.js';
@@ -118,9 +119,14 @@ export class Catalog {
     return [...names].sort();
   }
 
-  /** @param options as `listCollections` shows them */
+  /**
+   * @param options as `listCollections` shows them
+   * @throws CommandError 13297 beside a database whose name differs in case alone
+   */
   addCollection(namespace: string, options: Doc, createdAt: TimeKey, uuid: Binary = makeUuid()): Collection {
     const collection = this.scratchCollection(namespace, options, createdAt, uuid);
+    const other = this.#opened.has(collection.db) ? undefined : databaseInOtherCase(collection.db, this.#opened);
+    if (other !== undefined) throw opensInOtherCase(collection.db, other);
     collection.setShardKey(this.#shardKeys.get(namespace));
     if (this.transaction === undefined) this.#publish(collection, createdAt);
     else this.#addCreated(collection, this.transaction);
