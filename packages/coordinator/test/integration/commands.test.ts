@@ -99,7 +99,7 @@ describeOnRedis('commands', (redis) => {
     });
     await expect(director.commandAll('commit', {})).rejects.toMatchObject({
       error: 'commandFailedOnInstances',
-      errorDescription: expect.stringContaining('shard0: accepted; shard1: optionsDiffer (Other options.)') as string,
+      errorDescription: expect.stringContaining('shard0: accepted; shard1: optionsDiffer (Other options).') as string,
     });
   });
 
