@@ -6,11 +6,11 @@ import {
   multiplyDecimals,
   remainderOfDecimals,
 } from './decimal-arithmetic.js';
+import { LONG_MIN } from './whole-number.js';
 import { longValue, type NumberValue, toNumber } from './exact-number.js';
 
 const INT32_MIN = -(2n ** 31n);
 const INT32_MAX = 2n ** 31n - 1n;
-const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
 /** Adds as the server does: the wider type wins, ints overflow into longs, longs into doubles. */
@@ -87,7 +87,7 @@ function whole(value: NumberValue): bigint {
 
 function integer(value: bigint, fits32: boolean): NumberValue {
   if (fits32 && value >= INT32_MIN && value <= INT32_MAX) return new Int32(Number(value));
-  return value >= INT64_MIN && value <= INT64_MAX ? Long.fromBigInt(value) : new Double(Number(value));
+  return value >= LONG_MIN && value <= INT64_MAX ? Long.fromBigInt(value) : new Double(Number(value));
 }
 
 /** A number as a decimal. A double keeps 15 digits. */

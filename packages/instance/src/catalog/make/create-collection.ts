@@ -41,7 +41,8 @@ export interface Making {
 
 /**
  * Creates one collection or view as planned: `create`, the index its shard key needs, chunks on their shards, all other
- * indexes. Every step first checks what exists, so a repeated call continues after a crash. Nothing is ever dropped.
+ * indexes. Every step first checks what exists, so a repeated call continues after a crash. Nothing is dropped but an
+ * emptied database in the way (`makeDatabase`).
  * The zones must exist (`addZones`) if the collection is sharded.
  * @throws ConvoyError `destinationNotEmpty` if something else has the name, or documents prevent sharding;
  * `indexNotSupported` and `catalogDiffers` from the indexes; otherwise what the client throws
