@@ -36,6 +36,11 @@ export class ApplyWorker {
     return this.#hot.read();
   }
 
+  /** Memory of the events that wait for a batch, without parked ones. */
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
   push(routed: RoutedEvent): void {
     const parked = this.#parked.get(routed.collection.uuid);
     if (parked === undefined) this.#queue.push(routed);

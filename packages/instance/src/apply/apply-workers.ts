@@ -4,6 +4,9 @@ import { earlier, ApplyWorker, type ApplyWorkerDependencies } from './apply-work
 import type { HotDocument } from './hot-documents.js';
 import type { RoutedEvent } from './write-batch.js';
 
+/** The part of all buffered bytes that wait for a batch at most: several batches for each worker. */
+const queuedFractionMax = 0.25;
+
 /** Several apply workers; all events of one id class go to the same worker. */
 export class ApplyWorkers {
   readonly #workers: ApplyWorker[];
@@ -25,9 +28,20 @@ export class ApplyWorkers {
     if (first !== undefined) this.#workerOf(first).pushFirst(routed);
   }
 
+  /** Resolves once the next events are worth reading: earlier, they would only fill the memory. */
+  async untilRoom(signal: AbortSignal): Promise<void> {
+    const { budget, progressed } = this.deps;
+    await progressed.until(() => this.#queuedBytes < budget.bytesMax * queuedFractionMax, signal);
+  }
+
+  get #queuedBytes(): number {
+    return this.#workers.reduce((sum, { queuedBytes }) => sum + queuedBytes, 0);
+  }
+
   /** Parks the queued events of a collection, and those that follow; they still count as not durable. */
   park(uuid: string): void {
     for (const worker of this.#workers) worker.park(uuid);
+    this.deps.progressed.changed();
   }
 
   /** Queues the parked events of a collection, in order. */

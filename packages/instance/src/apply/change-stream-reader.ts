@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { BatchSize } from '../cluster/batch-size.js';
 import { openChangeStream, splitsLargeEvents, tokenTime } from '../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
@@ -18,8 +19,6 @@ const awaitStart_ms = 100;
 /** The same while a commit waits for the shard, which has no writes any more. */
 const awaitCommit_ms = 50;
 
-/** About the number of small events that a 16 MB reply holds. */
-const batchDocumentsMax = 10_000;
 /** Far more than most events have, and less than half of 16 MB. */
 const largePartBytes = 4 * 1024 * 1024;
 /** Removes the large parts of events; the documents of such events are re-read. */
@@ -41,6 +40,8 @@ export interface StreamStep {
 /** Reads one shard's change stream. Reopens a lost cursor at the time below which everything was returned. */
 export class ChangeStreamReader {
   readonly #cursor = new ResumableCursor((signal) => this.#open(signal));
+  /** Replies of 16 MB, which a server sends where it may, would fill the memory with their parts. */
+  readonly #size = new BatchSize(0);
   #readBelow: bigint;
   #fragments = new EventFragments();
   #wasOpen = false;
@@ -80,7 +81,10 @@ export class ChangeStreamReader {
 
   async #read(signal: AbortSignal): Promise<RawBatch> {
     try {
-      return await this.#cursor.next({ signal, maxTime_ms: this.#await_ms() });
+      const batchDocumentsMax = this.#size.documents;
+      const batch = await this.#cursor.next({ signal, maxTime_ms: this.#await_ms(), batchDocumentsMax });
+      this.#size.received(batch);
+      return batch;
     } catch (error) {
       if (classify(error) === 'historyLost') throw await historyLost([this.client], this.#readBelow, signal);
       if (!isEventTooLarge(error) || this.#passing !== null) throw error;
@@ -110,7 +114,7 @@ export class ChangeStreamReader {
     const startAtOperationTime = timestampOf(this.#readBelow);
     const cursor = await openChangeStream(this.client, {
       startAtOperationTime,
-      batchDocumentsMax,
+      batchDocumentsMax: this.#size.documents,
       signal,
       allChangesForCluster: true,
       version: this.version,

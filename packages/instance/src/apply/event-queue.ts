@@ -14,6 +14,12 @@ export class EventQueue implements WaitingEvents {
   /** The waiting events without an earlier time behind them, in order: the first is the earliest of all. */
   #earliest: (RoutedEvent | undefined)[] = [];
   #earliestHead = 0;
+  #bytes = 0;
+
+  /** Memory of the waiting events. */
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   get length(): number {
     return this.#events.length - this.#head;
@@ -33,6 +39,7 @@ export class EventQueue implements WaitingEvents {
 
   push(routed: RoutedEvent): void {
     this.#events.push(routed);
+    this.#bytes += routed.event.bytes;
     for (let last = this.#earliest.length - 1; last >= this.#earliestHead; last -= 1) {
       if ((this.#earliest[last]?.event.time ?? 0n) <= routed.event.time) break;
       this.#earliest.pop();
@@ -67,6 +74,7 @@ export class EventQueue implements WaitingEvents {
         this.#earliest[this.#earliestHead] = undefined;
         this.#earliestHead += 1;
       }
+      this.#bytes -= this.#events[this.#head]?.event.bytes ?? 0;
       this.#events[this.#head] = undefined;
       this.#head += 1;
     }
@@ -78,6 +86,7 @@ export class EventQueue implements WaitingEvents {
     this.#earliest = [];
     this.#head = 0;
     this.#earliestHead = 0;
+    this.#bytes = 0;
   }
 
   #cut(): void {

@@ -46,7 +46,7 @@ export class TaskStream implements RoutedStream {
   /** Reads and dispatches until the stop signal. */
   async run(stop: AbortSignal): Promise<void> {
     const { runtime, source, shardId, patience } = this.deps;
-    const { dispatcher, budget } = this;
+    const { dispatcher, budget, workers } = this;
     await this.#wake(stop);
     const stream = new ChangeStreamReader(
       source.taskClient(shardId),
@@ -58,6 +58,7 @@ export class TaskStream implements RoutedStream {
     try {
       for (;;) {
         await budget.untilFree(stop);
+        await workers.untilRoom(stop);
         const step = await stream.next(stop);
         runtime.metrics.readEvents.inc(step.events.length);
         dispatcher.route(step);
