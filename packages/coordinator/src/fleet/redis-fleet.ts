@@ -120,7 +120,7 @@ export class RedisFleet implements Fleet {
     if (this.#membership !== null || this.#left) throw new Error('a fleet is joined once');
     const lease = new IdentityLease(this.#connection, this.#keys, identity, this.#timings, this.#signature);
     try {
-      await lease.claim();
+      await lease.claim(() => this.#logIdentityAwaited(identity.id));
       await this.#view.open();
     } catch (error) {
       const explained = this.#connections.explained(error);
@@ -284,6 +284,14 @@ export class RedisFleet implements Fleet {
     election.suspend(!held);
     if (held && this.#handler !== null) this.#startWorker(identity.id);
     else void this.#stopWorker();
+  }
+
+  #logIdentityAwaited(id: string): void {
+    const seconds = Math.ceil(this.#timings.identityLease_ms / 1000);
+    this.#logger.info(
+      { event: 'identityAwaited', id },
+      `another process has used this id; waiting up to ${seconds} s to see whether it still lives`,
+    );
   }
 
   #startWorker(instanceId: string): void {

@@ -53,14 +53,16 @@ export class IdentityLease {
 
   /**
    * Takes the lease. Waits for the lease of a dead process to expire, for one lease time at most.
+   * @param onWait called once when another process has, or had, the id
    * @throws ConvoyError `identityTaken` once its holder renews it, `redisUnavailable`
    */
-  async claim(): Promise<void> {
+  async claim(onWait: () => void = () => undefined): Promise<void> {
     let left_ms = Number.POSITIVE_INFINITY;
     for (let look = 0; look < LOOKS_MAX; look += 1) {
       const seen_ms = await this.#claimOnce();
       if (seen_ms === -1) return;
       if (seen_ms > left_ms) break;
+      if (look === 0) onWait();
       left_ms = seen_ms;
       await pause(this.#timings.identityLease_ms / LOOKS_PER_LEASE);
     }

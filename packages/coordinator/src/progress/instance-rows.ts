@@ -64,10 +64,14 @@ function missingRow(id: string, members: Members): FleetInstance {
   };
 }
 
-/** One row per known or expected instance, in the order of ids. */
+/**
+ * One row per instance that counts, lives or is missing, in the order of ids. One that is gone and that nobody needs,
+ * for example after a start with a wrong id, has none.
+ */
 export function instanceRows(snapshot: FleetSnapshot, members: Members): FleetInstance[] {
-  const ids = [...snapshot.reports.keys(), ...members.missingIds].sort();
-  return ids.map((id) => {
+  const counted = new Set(members.seen.map(({ report }) => report.identity.id));
+  const known = [...snapshot.reports].filter(([id, { fresh }]) => fresh || counted.has(id)).map(([id]) => id);
+  return [...known, ...members.missingIds].sort().map((id) => {
     const seen = snapshot.reports.get(id);
     return seen === undefined ? missingRow(id, members) : rowOf(seen, snapshot, members);
   });

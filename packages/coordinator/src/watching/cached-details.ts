@@ -9,7 +9,7 @@ export interface CachedDetails {
   /** Null until the leader has published it. */
   history(): Promise<History | null>;
   namespaces(): Promise<MergedNamespaces>;
-  /** By instance id. */
+  /** By instance id, of those that have run the checks. */
   preflight(): Promise<Record<string, PublishedDetails['preflight']>>;
 }
 
@@ -18,6 +18,9 @@ export function cachedDetails(director: Pick<FleetDirector, 'details' | 'namespa
   return {
     history: cached(async () => [...(await director.details('history')).values()][0] ?? null),
     namespaces: cached(() => mergeNamespaces(director.namespaceDetails())),
-    preflight: cached(async () => Object.fromEntries(await director.details('preflight'))),
+    preflight: cached(async () => {
+      const reports = [...(await director.details('preflight'))];
+      return Object.fromEntries(reports.filter(([, { items }]) => items.length > 0));
+    }),
   };
 }

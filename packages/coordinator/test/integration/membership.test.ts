@@ -65,10 +65,12 @@ describeOnRedis('membership', (redis) => {
     expect(other.fleet.reports().get('shard0')?.report.identity).toEqual(other.identity);
   });
 
-  it('rejects a second process under a live id', async () => {
+  it('rejects a second process under a live id, and says meanwhile what it waits for', async () => {
     const members = membersOf(fleetName());
     await members.join('shard0');
-    await expect(members.make().join(makeIdentity('shard0'))).rejects.toMatchObject({ error: 'identityTaken' });
+    const log = new EventLog();
+    const second = members.make({}, log.logger).join(makeIdentity('shard0'));
+    await Promise.all([log.until('identityAwaited'), expect(second).rejects.toMatchObject({ error: 'identityTaken' })]);
   });
 
   it('frees the id of a leaving process immediately, and of a dead one after its lease', async () => {

@@ -17,6 +17,7 @@ import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-comma
 import { MissedCommands } from './commands/missed-commands.js';
 import { refuseAfterFailure, refuseRecorded, unreachableDuring } from './commands/command-refusals.js';
 import { refuseOtherClusters } from './migration/fleet-clusters.js';
+import { publishNoDetails } from './progress/publish-details.js';
 import { InstanceReporter, type InstanceStatus, type ReportedInstance } from './progress/instance-reporter.js';
 import { JoinedMigration } from './run/joined-migration.js';
 import type { MigrationRun } from './run/migration-run.js';
@@ -99,6 +100,7 @@ export class SyncInstance implements ContractService, ReportedInstance {
     const { signal } = this.#ending;
     await this.#clusters.open(signal);
     await this.#migration.restore();
+    if (this.#migration.run === null && (await this.#migration.recorded()) === null) publishNoDetails(this.fleet);
     this.#isInitialized = true;
     // A lone instance has no fleet whose commands it could miss.
     if (this.runtime.config.id !== undefined) this.#looking = this.#missed.run(signal).catch(() => undefined);

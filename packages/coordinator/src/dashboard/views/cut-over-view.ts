@@ -208,7 +208,7 @@ function withWrites(action: ActionView, { progress }: FleetMessage): ActionView 
   const sign = (sourceWrites?.writes ?? 0) > 0 ? '▲ ' : '';
   return {
     ...action,
-    consequence: `${sign}${sourceWritesText(progress)}\n${action.consequence} ${wayBackText(options)}`,
+    consequence: `${sign}${sourceWritesText(progress)}\n\n${action.consequence} ${wayBackText(options)}`,
   };
 }
 

@@ -326,9 +326,10 @@ const identityRules: readonly AggregationRule[] = [
     ),
   ),
   {
-    name: 'rows: one for each instance that is known or asked for, marked when it is silent',
+    name: 'rows: one for each instance that lives, counts or is asked for, marked when it is silent',
     holds: (fleet, { instances }) => {
-      const ids = new Set([...fleet.reports.keys(), ...expectedIds(fleet)]);
+      const living = [...fleet.reports].filter(([, { fresh }]) => fresh).map(([id]) => id);
+      const ids = new Set([...living, ...counted(fleet).map(({ report }) => report.identity.id), ...expectedIds(fleet)]);
       expect(instances.map(({ id }) => id)).toEqual([...ids].sort());
       for (const row of instances) {
         const seen = fleet.reports.get(row.id);

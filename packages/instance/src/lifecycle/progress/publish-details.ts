@@ -1,8 +1,10 @@
+import type { Fleet } from '@convoy/api/fleet/fleet';
 import {
   NAMESPACES_PUBLISHED_MAX,
   type NamespacePart,
   type PublishedDetails,
 } from '@convoy/api/fleet/published-details';
+import { emptyHistory } from '../../history/history-points.js';
 import { HistoryKeeper } from './history-keeper.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
@@ -31,6 +33,13 @@ export class DetailsPublisher {
     const keeper = new HistoryKeeper(run, this.expectedIds);
     this.ended = Promise.allSettled([keeper.run(until), publishNamespaces(run, until)]);
   }
+}
+
+/** Publishes that there is nothing to show: Redis may still have the details of a migration that was cleaned up. */
+export function publishNoDetails(fleet: Pick<Fleet, 'publishDetails'>): void {
+  fleet.publishDetails('namespaces', namespacesDetails([]));
+  fleet.publishDetails('history', emptyHistory());
+  fleet.publishDetails('preflight', { at_ms: 0, canStart: false, items: [] });
 }
 
 async function publishNamespaces(run: MigrationRun, signal: AbortSignal): Promise<void> {

@@ -260,6 +260,33 @@ describe('apply workers', () => {
     expect([flushed, applyWorkers.oldest()]).toEqual([true, null]);
   });
 
+  it('ask for more events once less than a quarter of the buffer waits for a batch', async () => {
+    budget = new ByteBudget(4_000);
+    const applyWorkers = new ApplyWorkers(1, { ...deps, budget });
+    let room = 0;
+    const ask = (): Promise<void> => applyWorkers.untilRoom(never).then(() => void (room += 1));
+    applyWorkers.push(routedOf({ ...insertOf(1, 1n), bytes: 999 }));
+    await ask();
+    applyWorkers.push(routedOf({ ...insertOf(2, 2n), bytes: 1 }));
+    const asked = ask();
+    await settled();
+    expect(room).toBe(1);
+    void applyWorkers.run(never, never).catch(() => undefined);
+    await settled();
+    await answer();
+    await asked;
+    expect(room).toBe(2);
+  });
+
+  it('ask for more events once a collection that fills the buffer is suspended', async () => {
+    budget = new ByteBudget(400);
+    const applyWorkers = new ApplyWorkers(1, { ...deps, budget });
+    applyWorkers.push(routedOf({ ...insertOf(1, 1n), bytes: 100 }));
+    const asked = applyWorkers.untilRoom(never);
+    applyWorkers.park(collection.uuid);
+    await asked;
+  });
+
   it('finish the batch in flight when they are stopped', async () => {
     const stop = new AbortController();
     const applyWorkers = new ApplyWorkers(1, deps);

@@ -13,13 +13,16 @@ import { clientWith } from '../model/client-with.js';
 const unawaited: StreamPatience = { isAwaited: () => false, isIdle: () => false };
 const opened: Document[] = [];
 const waits_ms: (number | undefined)[] = [];
+const batchSizes: (number | undefined)[] = [];
 
 /** A client whose cursors answer from the list: a batch, or an error. */
 function clientOf(answers: (Partial<RawBatch> | Error)[]): NodeClient {
   opened.length = 0;
   waits_ms.length = 0;
-  const next = ({ maxTime_ms }: CallOptions): Promise<RawBatch> => {
+  batchSizes.length = 0;
+  const next = ({ maxTime_ms, batchDocumentsMax }: CallOptions): Promise<RawBatch> => {
     waits_ms.push(maxTime_ms);
+    batchSizes.push(batchDocumentsMax);
     const answer = answers.shift() ?? {};
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(batchOf(answer.documents ?? [], answer));
   };
@@ -73,6 +76,19 @@ describe("a shard's change stream", () => {
     const stream = new ChangeStreamReader(clientOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n, unawaited);
     await stream.next(never);
     expect(await stream.next(never)).toMatchObject({ events: [], readBelow: 20n });
+  });
+
+  it('asks for batches of about 1 MiB', async () => {
+    const documents = [bytesOf({ a: 1 })];
+    const stream = new ChangeStreamReader(
+      clientOf([{ documents, bytes: 2 ** 19 }, { documents, bytes: 2 ** 24 }, {}, { documents, bytes: 20 }]),
+      [5, 0, 7],
+      once,
+      10n,
+      unawaited,
+    );
+    for (let step = 0; step < 6; step += 1) await stream.next(never);
+    expect(batchSizes).toEqual([100, 2, 1, 1, 2_000]);
   });
 
   it('waits briefly for events until it has passed its start, which the copy needs', async () => {

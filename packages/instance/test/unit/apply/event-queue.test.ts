@@ -4,7 +4,7 @@ import { EventQueue } from '../../../src/apply/event-queue.js';
 import type { RoutedEvent } from '../../../src/apply/write-batch.js';
 
 function routedAt(time: number): RoutedEvent {
-  return { event: { time: BigInt(time) } } as RoutedEvent;
+  return { event: { time: BigInt(time), bytes: 1 + time } } as RoutedEvent;
 }
 
 const times = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 20 });
@@ -36,6 +36,7 @@ describe('the queue of an apply worker', () => {
           }
           expect([...queue]).toEqual(list);
           expect(queue.length).toBe(list.length);
+          expect(queue.bytes).toBe(list.reduce((sum, { event }) => sum + event.bytes, 0));
           expect(queue.oldest).toBe(
             list.length === 0 ? null : BigInt(Math.min(...list.map(({ event }) => Number(event.time)))),
           );

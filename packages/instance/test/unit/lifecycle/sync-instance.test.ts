@@ -1,7 +1,8 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import type { Document } from 'mongodb';
-import { expect, it } from 'vitest';
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/cluster/clock.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import type { ClusterName, Connect } from '../../../src/lifecycle/migration/clusters.js';
@@ -18,26 +19,38 @@ const [zero, one] = [
 ];
 const committed = { release, phase: 'committed', failure: null, source: zero, destination: one };
 
-it('an instance that began without a cluster takes a start towards it, once the migration was cleaned up', async () => {
+const identity = { id: 'single', syncID: 'single', incarnation: 'a', release };
+
+/** Keeps what the instance publishes for watchers. */
+class WatchedFleet extends LoneFleet {
+  readonly details: Partial<PublishedDetails> = {};
+
+  override publishDetails<Topic extends keyof PublishedDetails>(topic?: Topic, content?: PublishedDetails[Topic]): void {
+    if (topic !== undefined && content !== undefined) this.details[topic] = content;
+  }
+}
+
+async function instanceOf(connect: Connect, fleet: LoneFleet): Promise<SyncInstance> {
   const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://zero', cluster1: 'mongodb://one' } });
-  const runtime = createRuntime(
-    config,
-    systemClock,
-    createLogger({ verbosity: 'FATAL' }),
-    new Metrics({ processMetrics: false }),
-  );
-  const identity = { id: 'single', syncID: 'single', incarnation: 'a', release };
-  const fleet = new LoneFleet();
+  const logger = createLogger({ verbosity: 'FATAL' });
+  const runtime = createRuntime(config, systemClock, logger, new Metrics({ processMetrics: false }));
   await fleet.join(identity);
+  return new SyncInstance(runtime, fleet, identity, connect);
+}
+
+/** A cluster whose metadata answers from the list, then with nothing. */
+function clusterWith(name: ClusterName, found: Document[]): ReturnType<Connect> {
+  const router = new FakeNodeClient(name, { find: () => ({ cursor: { firstBatch: found.splice(0, 1) } }) });
+  return Promise.resolve(fakeCluster({ router, ...(name === 'cluster0' ? zero : one) }));
+}
+
+it('an instance that began without a cluster takes a start towards it, once the migration was cleaned up', async () => {
   /** What each read of the record finds; cleaned up after the first. */
   const found: Record<ClusterName, Document[]> = { cluster0: [committed], cluster1: [committed] };
   let isBack = false;
-  const connect: Connect = (_config, name) => {
-    if (name === 'cluster0' && !isBack) return Promise.reject(new Error('away'));
-    const router = new FakeNodeClient(name, { find: () => ({ cursor: { firstBatch: found[name].splice(0, 1) } }) });
-    return Promise.resolve(fakeCluster({ router, ...(name === 'cluster0' ? zero : one) }));
-  };
-  const instance = new SyncInstance(runtime, fleet, identity, connect);
+  const connect: Connect = (_config, name) =>
+    name === 'cluster0' && !isBack ? Promise.reject(new Error('away')) : clusterWith(name, found[name]);
+  const instance = await instanceOf(connect, new LoneFleet());
   try {
     await instance.open();
     expect(instance.state).toBe('IDLE');
@@ -49,4 +62,21 @@ it('an instance that began without a cluster takes a start towards it, once the 
   } finally {
     await instance.close();
   }
+});
+
+describe('an instance that opens', () => {
+  it('without a migration on record replaces what an earlier one has left for watchers', async () => {
+    const fleet = new WatchedFleet();
+    const instance = await instanceOf((_config, name) => clusterWith(name, []), fleet);
+    try {
+      await instance.open();
+      expect(fleet.details).toMatchObject({
+        namespaces: { rows: [], others: { collections: 0 } },
+        history: { points: [], timeline: [] },
+        preflight: { items: [] },
+      });
+    } finally {
+      await instance.close();
+    }
+  });
 });
