@@ -17,7 +17,8 @@ describe.skipIf(skip)(`the dashboard is accessible and fits every size${skip ? '
 
   afterAll(() => browser.close());
 
-  test.each(stagedStates().map((staged) => [staged.name, staged] as const))('in the state %s', async (_name, staged) => {
+  const states = stagedStates().map((staged) => [staged.name, staged] as const);
+  test.each(states)('in the state %s', async (_name, staged) => {
     await using page = await openState(browser, staged);
     await page.emulateMedia({ colorScheme: 'light' });
     expect(await seriousFindings(page), 'light').toEqual([]);

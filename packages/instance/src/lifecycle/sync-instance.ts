@@ -15,7 +15,7 @@ import { ConfiguredClusters } from './migration/configured-clusters.js';
 import { readCommittedCatalog } from './migration/migration-dependencies.js';
 import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-command.js';
 import { MissedCommands } from './commands/missed-commands.js';
-import { refuseAfterFailure, refuseRecorded, unreachableDuring } from './commands/command-refusals.js';
+import { refuseAfterFailure, refuseJoin, unreachableDuring } from './commands/command-refusals.js';
 import { refuseOtherClusters } from './migration/fleet-clusters.js';
 import { publishNoDetails } from './progress/publish-details.js';
 import { InstanceReporter, type InstanceStatus, type ReportedInstance } from './progress/instance-reporter.js';
@@ -114,7 +114,7 @@ export class SyncInstance implements ContractService, ReportedInstance {
       refuseOtherClusters(this.#clusters.ids, this.fleet.reports());
       const records = new MigrationRecords(this.#migration.metadataOn(destination));
       const recorded = await records.read(signal);
-      if (recorded !== null) refuseRecorded(recorded, this.identity.release);
+      if (recorded !== null) refuseJoin(recorded, this.identity.release);
       const source = await openSource(this.runtime, sourceName, recorded?.access ?? null, signal, this.connect);
       try {
         await this.#begin(request, source, destination, recorded, commandId, signal);

@@ -328,8 +328,8 @@ const identityRules: readonly AggregationRule[] = [
   {
     name: 'rows: one for each instance that lives, counts or is asked for, marked when it is silent',
     holds: (fleet, { instances }) => {
-      const living = [...fleet.reports].filter(([, { fresh }]) => fresh).map(([id]) => id);
-      const ids = new Set([...living, ...counted(fleet).map(({ report }) => report.identity.id), ...expectedIds(fleet)]);
+      const shown = [...fleet.reports.values()].filter((seen) => seen.fresh || counted(fleet).includes(seen));
+      const ids = new Set([...shown.map(({ report }) => report.identity.id), ...expectedIds(fleet)]);
       expect(instances.map(({ id }) => id)).toEqual([...ids].sort());
       for (const row of instances) {
         const seen = fleet.reports.get(row.id);

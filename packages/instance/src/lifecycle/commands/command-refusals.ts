@@ -9,7 +9,7 @@ import { refuseNewerRelease } from '../migration/release.js';
  * Checks that a start may join the recorded migration.
  * @throws ConvoyError `migrationExists` for one that is over, and the refusal of a newer release's record
  */
-export function refuseRecorded(recorded: MigrationRecord, release: string): void {
+export function refuseJoin(recorded: MigrationRecord, release: string): void {
   refuseNewerRelease(recorded.release, release);
   if (recorded.failure !== null || recorded.phase === 'committed') throw new ConvoyError('migrationExists');
 }

@@ -16,9 +16,9 @@ export async function readSourceCollection(
   const { source } = deps;
   const entry = await readCollectionByUuid(source, database, uuid, signal);
   if (entry === null) return null;
-  const [sharded] = withRequestedSharding(deps, [entry]);
-  if (sharded === undefined || source.access === 'direct') return sharded ?? null;
-  return { ...sharded, taskBounds: await sampleTaskBounds(source, sharded, signal) };
+  const [planned] = withRequestedSharding(deps, [entry]);
+  if (planned === undefined || source.access === 'direct') return planned ?? null;
+  return { ...planned, taskBounds: await sampleTaskBounds(source, planned, signal) };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import type { Document } from 'mongodb';
-import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/cluster/clock.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
@@ -25,7 +25,7 @@ const identity = { id: 'single', syncID: 'single', incarnation: 'a', release };
 class WatchedFleet extends LoneFleet {
   readonly details: Partial<PublishedDetails> = {};
 
-  override publishDetails<Topic extends keyof PublishedDetails>(topic?: Topic, content?: PublishedDetails[Topic]): void {
+  override publishDetails<Topic extends DetailTopic>(topic?: Topic, content?: PublishedDetails[Topic]): void {
     if (topic !== undefined && content !== undefined) this.details[topic] = content;
   }
 }
