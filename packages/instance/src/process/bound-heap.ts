@@ -3,7 +3,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /**
  * Size from which the young generation stops to grow. From Node.js 24 on it would take up to 128 MiB, which an instance
- * fills with what is garbage already: `npm run bench -- peer` then sees 100 MB more, and no less processor time.
+ * fills with what is garbage already: about 100 MB more while a backlog is applied (`npm run bench -- peer`).
  */
 const youngBytesMax = 16 * 2 ** 20;
 
