@@ -301,4 +301,48 @@ export const orderHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 130,
+    hazard:
+      'A document repeats a field name, and an update pipeline changes that field: a member of 5.0.7 stops, and ' +
+      'stops again after its restart',
+    handling:
+      'Updates whose fields are in the order of their names are sent as operators, which change the first field of a ' +
+      'name, as on the source. All others are pipelines, which keep the order of new fields.',
+    open: 'a replacement or re-read of such a document, and an update in another order.',
+    sabotages: [
+      {
+        takesOut: 'the operators',
+        file: instance('apply/delta-pipeline.ts'),
+        symbol: 'writeDelta',
+        find: 'if (writeOperators(builder, delta)) return;',
+        replace: 'void writeOperators;',
+        tests: [instanceTest('apply/delta.test.ts', 'is sent as operators: %s')],
+      },
+      {
+        takesOut: 'the order of names',
+        file: instance('apply/delta-operators.ts'),
+        symbol: 'isInServerOrder',
+        find: 'if (before !== null && !isBefore(before, name)) return false;',
+        replace: 'if (before !== null && before.length < 0) return false;',
+        tests: [
+          instanceTest('apply/delta.test.ts', 'is sent as a pipeline: %s'),
+          instanceTest(
+            'apply/delta.property.test.ts',
+            'by a pipeline is replayed to the same bytes, whatever the names',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the check for repeated fields where an update is folded into a document',
+        file: instance('apply/changed-document.ts'),
+        symbol: 'fieldsChanged',
+        find: 'if (changed.has(element.name)) return null;',
+        replace: '',
+        tests: [
+          instanceTest('apply/changed-document.test.ts', 'does not apply when it %s a field that the document repeats'),
+        ],
+      },
+    ],
+  },
 ];

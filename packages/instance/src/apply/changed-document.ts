@@ -11,7 +11,7 @@ const growth_bytes = 64;
 
 /**
  * Applies a delta as the server does: fields keep their position, new ones come last.
- * @returns null when the delta does not fit the document, or the document is too large
+ * @returns null when the delta does not fit the document, the document is too large, or it repeats a changed field
  */
 export function changedDocument(document: Uint8Array, delta: Delta): Uint8Array | null {
   if (document.length > documentBytesMax) return null;
@@ -21,13 +21,23 @@ export function changedDocument(document: Uint8Array, delta: Delta): Uint8Array 
   return changed;
 }
 
-function fieldsChanged(document: Uint8Array, { set, unset }: ReturnType<typeof fieldsOf>, bytes: number): Uint8Array {
+function fieldsChanged(
+  document: Uint8Array,
+  { set, unset }: ReturnType<typeof fieldsOf>,
+  bytes: number,
+): Uint8Array | null {
   const added = new Map(set);
+  const changed = new Set<string>();
   const builder = new DocumentBuilder(document.length + bytes + growth_bytes);
   for (const element of elementsOf(document)) {
-    const change = added.get(element.name);
+    const change = set.get(element.name);
+    const isRemoved = unset.has(element.name);
+    if (change !== undefined || isRemoved) {
+      if (changed.has(element.name)) return null;
+      changed.add(element.name);
+    }
     added.delete(element.name);
-    if (unset.has(element.name)) continue;
+    if (isRemoved) continue;
     if (change === undefined) builder.copied(document, element.nameStart, element);
     else builder.copied(change.source, change.element.nameStart, change.element);
   }

@@ -2,15 +2,24 @@ import type { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
 import { cstringEnd, elementEnd, type RawElement } from '../bson/scan.js';
 import type { Delta } from './delta.js';
+import { writeOperators } from './delta-operators.js';
 import { isPlainPath, type PathChange, pathKey } from './delta-paths.js';
 import { writePathStage, writeValue } from './path-stage.js';
+
+/** Writes the delta as the field `u` of a statement: as operators where these are exact, otherwise as a pipeline. */
+export function writeDelta(builder: DocumentBuilder, delta: Delta): void {
+  if (writeOperators(builder, delta)) return;
+  builder.begin('u', elementType.array);
+  writeStages(builder, delta);
+  builder.end();
+}
 
 /**
  * Writes the delta as the stages of an update pipeline into an array that the caller has opened:
  * `[{$set: {field: {$literal: value}, …}}, {$unset: [names]}]` for plain names, expressions for others. A pipeline's
  * `$set` adds new fields in the given order; the `$set` operator would sort them.
  */
-export function writeDelta(builder: DocumentBuilder, delta: Delta): void {
+export function writeStages(builder: DocumentBuilder, delta: Delta): void {
   const stages = new StageWriter(builder);
   if (delta.form === 'fields') writeFields(stages, delta);
   else if (delta.form === 'folded') writeFolded(stages, delta);

@@ -238,7 +238,7 @@ function statementOf({ action }: BatchItem, options: StatementOptions): Uint8Arr
       return replaceStatement(action.filter, action.document, options);
     case 'delta': {
       const { delta } = action;
-      return updateStatement(action.filter, { writeStages: (builder) => writeDelta(builder, delta) }, options);
+      return updateStatement(action.filter, { write: (builder) => writeDelta(builder, delta) }, options);
     }
     case 'delete':
       return deleteStatement(action.filter, options);

@@ -214,22 +214,18 @@ export function replaceStatement(filter: Uint8Array, document: Uint8Array, optio
 }
 
 /**
- * `{q: filter, u: update}`, never an upsert. The update is a ready-made document or pipeline, or a pipeline whose
- * stages the caller writes now.
+ * `{q: filter, u: update}`, never an upsert. The update is a ready-made document or pipeline, or the caller writes the
+ * field `u` now.
  */
 export function updateStatement(
   filter: Uint8Array,
-  update: { document: Uint8Array } | { pipeline: Uint8Array } | { writeStages: (builder: DocumentBuilder) => void },
+  update: { document: Uint8Array } | { pipeline: Uint8Array } | { write: (builder: DocumentBuilder) => void },
   options: StatementOptions = {},
 ): Buffer {
   const builder = builderFor(options, filter.length).document('q', filter);
   if ('document' in update) builder.document('u', update.document);
   else if ('pipeline' in update) builder.raw('u', new RawValue(elementType.array, update.pipeline));
-  else {
-    builder.begin('u', elementType.array);
-    update.writeStages(builder);
-    builder.end();
-  }
+  else update.write(builder);
   return withCollation(builder, options);
 }
 

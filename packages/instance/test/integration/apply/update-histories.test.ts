@@ -3,7 +3,7 @@ import { BSON, Double, Int32, Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import { testSeed } from '../../../../../test/seed.js';
 import { type Delta, exactDelta } from '../../../src/apply/delta.js';
-import { deltaPipeline } from '../../unit/apply/delta-pipeline.js';
+import { writeDelta } from '../../../src/apply/delta-pipeline.js';
 import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
 import { parseEvent } from '../../../src/apply/event.js';
 import { deleteStatement, updateStatement } from '../../../src/bson/build.js';
@@ -117,7 +117,9 @@ test("random updates of a document, folded as far as possible, produce the sourc
     await collection.write(
       'update',
       deltas.flatMap(({ _id, deltas: all }) =>
-        all.slice(turn, turn + 1).map((delta) => updateStatement(filterOf(_id), { pipeline: deltaPipeline(delta) })),
+        all
+          .slice(turn, turn + 1)
+          .map((delta) => updateStatement(filterOf(_id), { write: (builder) => writeDelta(builder, delta) })),
       ),
     );
   }

@@ -133,7 +133,7 @@ describe('a write batch', () => {
     const [statement] = writes[0]?.statements ?? [];
     expect(statement === undefined ? null : BSON.deserialize(statement)).toMatchObject({
       q: { sk: 1, _id: 1 },
-      u: [{ $set: { a: { $literal: 2 }, b: { $literal: 1 } } }],
+      u: { $set: { a: 2, b: 1 } },
     });
   });
 });

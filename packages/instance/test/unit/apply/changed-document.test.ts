@@ -51,6 +51,16 @@ describe('a delta on a whole document', () => {
     );
   });
 
+  it.each([
+    ['sets', new DocumentBuilder().begin('updatedFields').int32('a', 5).end()],
+    ['removes', new DocumentBuilder().begin('removedFields', elementType.array).string('0', 'a').end()],
+  ])('does not apply when it %s a field that the document repeats', (_what, description) => {
+    const before = new DocumentBuilder().int32('_id', 1).int32('a', 1).int32('a', 2).finish();
+    const delta = exactDelta(description.finish());
+    expect(delta).not.toBeNull();
+    expect(delta === null ? before : changedDocument(before, delta)).toBeNull();
+  });
+
   it('does not apply when a path leads nowhere', () => {
     expect(changed({ _id: 1, n: 7 }, { 'n.x': 5 })).toBeNull();
   });

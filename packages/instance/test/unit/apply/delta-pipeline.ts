@@ -1,10 +1,21 @@
+import { findElement, type RawValue, rawValue } from '../../../src/bson/scan.js';
 import type { Delta } from '../../../src/apply/delta.js';
-import { writeDelta } from '../../../src/apply/delta-pipeline.js';
+import { writeDelta, writeStages } from '../../../src/apply/delta-pipeline.js';
 import { DocumentBuilder } from '../../../src/bson/build.js';
 
 /** The stages of a delta's update pipeline, as an array. */
 export function deltaPipeline(delta: Delta): Uint8Array {
   const builder = new DocumentBuilder();
-  writeDelta(builder, delta);
+  writeStages(builder, delta);
   return builder.finish();
+}
+
+/** The update that is sent for a delta: operators as a document, or a pipeline as an array. */
+export function deltaUpdate(delta: Delta): RawValue {
+  const builder = new DocumentBuilder();
+  writeDelta(builder, delta);
+  const statement = builder.finish();
+  const update = findElement(statement, 'u');
+  if (update === null) throw new Error('a statement without u');
+  return rawValue(statement, update);
 }

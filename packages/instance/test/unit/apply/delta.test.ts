@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { BSON } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { type Delta, exactDelta, touchesKey } from '../../../src/apply/delta.js';
-import { deltaPipeline } from './delta-pipeline.js';
+import { deltaPipeline, deltaUpdate } from './delta-pipeline.js';
 import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
 import { DocumentBuilder } from '../../../src/bson/build.js';
 import { elementType } from '../../../src/bson/element-type.js';
@@ -89,6 +89,30 @@ describe('an update description', () => {
       { $unset: ['m'] },
     ]);
     expect(Object.keys((pipeline['0'] as { $set: object }).$set)).toEqual(['z', 'a']);
+  });
+
+  it.each<[string, Document, string[], Document]>([
+    ['one field', { a: '$notAField' }, [], { $set: { a: '$notAField' } }],
+    ['fields by their names', { 1: 0, A: 1, a: 2, ab: 3, b: 4 }, [], { $set: { 1: 0, A: 1, a: 2, ab: 3, b: 4 } }],
+    ['removed fields, in any order', {}, ['z', 'a'], { $unset: { z: '', a: '' } }],
+    ['both', { m: null }, ['z', 'a'], { $set: { m: null }, $unset: { z: '', a: '' } }],
+  ])('is sent as operators: %s', (_what, updated, removed, operators) => {
+    const { type, bytes } = deltaUpdate(exact(updated, removed));
+    expect([type, BSON.deserialize(bytes)]).toEqual([elementType.document, operators]);
+  });
+
+  it.each<[string, Document]>([
+    ['new fields may not be in the order of their names', { z: 1, a: 1 }],
+    ['names begin with digits, which servers order as numbers', { 10: 1, '9x': 1 }],
+    ['it changes nothing', {}],
+  ])('is sent as a pipeline: %s', (_what, updated) => {
+    expect(deltaUpdate(exact(updated)).type).toBe(elementType.array);
+  });
+
+  it('is sent with the fields that a fold leaves', () => {
+    const folded = mergeDeltas(exact({ a: 1, b: 2 }), exact({ b: 3 }, ['a']));
+    const { bytes } = deltaUpdate(folded ?? exact({}));
+    expect(BSON.deserialize(bytes)).toEqual({ $set: { b: 3 }, $unset: { a: '' } });
   });
 
   it('that touches the shard key is detected by the first part of its path', () => {
