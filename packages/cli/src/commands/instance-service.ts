@@ -8,7 +8,6 @@ import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { RecentLogs } from '@convoy/instance/logging/recent-logs';
 import { Metrics } from '@convoy/instance/metrics/metrics';
-import { boundHeap } from '@convoy/instance/process/bound-heap';
 import { runInstance } from '@convoy/instance/process/instance-process';
 import type { ServiceProcess } from './service-process.js';
 import { type Flags, sourcesOf } from './settings.js';
@@ -18,7 +17,6 @@ type Logger = ReturnType<typeof createLogger>;
 /** Starts an instance with the settings from flags, environment and file. */
 export async function startInstance(flags: Flags): Promise<ServiceProcess> {
   const config = parseInstanceConfig(sourcesOf(flags));
-  boundHeap();
   const recentLogs = new RecentLogs();
   const logger = createLogger({ ...config, recent: recentLogs });
   const fleet = await fleetOf(config, logger);

@@ -1,3 +1,4 @@
+import { boundHeap } from '@convoy/instance/process/bound-heap';
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { interruption } from './interruption.js';
@@ -15,7 +16,10 @@ export function addProcessCommands(program: Command): void {
     'run an instance: sync one source shard, or alone a whole cluster',
     instanceSettings,
   ).action((flags: Flags) =>
-    serve('instance', async () => (await import('./instance-service.js')).startInstance(flags)),
+    serve('instance', async () => {
+      boundHeap();
+      return (await import('./instance-service.js')).startInstance(flags);
+    }),
   );
   processCommand(
     program,

@@ -4,8 +4,8 @@ import { earlier, ApplyWorker, type ApplyWorkerDependencies } from './apply-work
 import type { HotDocument } from './hot-documents.js';
 import type { RoutedEvent } from './write-batch.js';
 
-/** The part of all buffered bytes that wait for a batch at most: several batches for each worker. */
-const queuedFractionMax = 0.25;
+/** The part of all buffered bytes that wait for a batch at most: with 1 kB documents two batches for each worker. */
+const queuedFractionMax = 0.125;
 
 /** Several apply workers; all events of one id class go to the same worker. */
 export class ApplyWorkers {

@@ -1,22 +1,77 @@
-import { PerformanceObserver } from 'node:perf_hooks';
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+const mebibyte = 2 ** 20;
+/**
+ * Size up to which the young generation may grow. From Node.js 24 on it would take up to 128 MiB, which an instance
+ * fills with what is garbage already.
+ */
+const youngBytesMax = 16 * mebibyte;
+/** V8 doubles the young generation, or leaves its size. */
+const [grows, stays] = [2, 1];
+/**
+ * Growth of the heap after which all of it is collected: at least so much, and half of what is in use. V8 would wait
+ * for more than twice as much, mostly events that have been applied since.
+ */
+const growthBytesMin = 32 * mebibyte;
+const growthFractionMin = 0.5;
 
 /**
- * Size from which the young generation stops to grow. From Node.js 24 on it would take up to 128 MiB, which an instance
- * fills with what is garbage already: about 100 MB more while a backlog is applied (`npm run bench -- peer`).
+ * Keeps this process from taking memory only to collect garbage more rarely. To be called before most modules are
+ * loaded: loading them lets the young generation grow to 64 MiB within a third of a second.
  */
-const youngBytesMax = 16 * 2 ** 20;
-
-/** Keeps this process from taking memory only to collect garbage more rarely. */
 export function boundHeap(): void {
-  const watch = new PerformanceObserver(() => {
-    if (youngBytes() < youngBytesMax) return;
-    setFlagsFromString('--semi-space-growth-factor=1');
-    watch.disconnect();
-  });
-  watch.observe({ entryTypes: ['gc'] });
+  const young = new YoungGeneration();
+  const heap = new WholeHeap();
+  young.bound();
+  new PerformanceObserver((list) => {
+    young.bound();
+    heap.bound(list.getEntries().some(isMajor));
+  }).observe({ entryTypes: ['gc'] });
+}
+
+class YoungGeneration {
+  #factor = grows;
+
+  /** V8 shrinks the young generation of an idle process; it may grow again afterwards. */
+  bound(): void {
+    const factor = 2 * youngBytes() <= youngBytesMax ? grows : stays;
+    if (factor !== this.#factor) setFlagsFromString(`--semi-space-growth-factor=${factor}`);
+    this.#factor = factor;
+  }
+}
+
+class WholeHeap {
+  readonly #collect = exposedCollector();
+  #usedBytes = getHeapStatistics().used_heap_size;
+  #isAsked = false;
+
+  /** @param isCollected whether the whole heap has just been collected */
+  bound(isCollected: boolean): void {
+    const bytes = getHeapStatistics().used_heap_size;
+    if (isCollected) this.#isAsked = false;
+    this.#usedBytes = isCollected ? bytes : Math.min(this.#usedBytes, bytes);
+    if (this.#isAsked || bytes - this.#usedBytes < Math.max(growthBytesMin, this.#usedBytes * growthFractionMin))
+      return;
+    this.#isAsked = true;
+    void this.#collect({ type: 'major', execution: 'async' });
+  }
 }
 
 function youngBytes(): number {
   return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
+}
+
+/** @param entry of the type `gc`, whose `detail` Node.js documents and its types leave out */
+function isMajor(entry: PerformanceEntry & { detail?: { kind?: number } }): boolean {
+  return entry.detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+}
+
+/** V8's function `gc`, which only contexts made under this flag have. */
+function exposedCollector(): NodeJS.GCFunction {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as NodeJS.GCFunction;
+  setFlagsFromString('--no-expose-gc');
+  return collect;
 }
