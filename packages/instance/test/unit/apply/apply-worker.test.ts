@@ -260,12 +260,12 @@ describe('apply workers', () => {
     expect([flushed, applyWorkers.oldest()]).toEqual([true, null]);
   });
 
-  it('ask for more events once less than a quarter of the buffer waits for a batch', async () => {
+  it('ask for more events once less than an eighth of the buffer waits for a batch', async () => {
     budget = new ByteBudget(4_000);
     const applyWorkers = new ApplyWorkers(1, { ...deps, budget });
     let room = 0;
     const ask = (): Promise<void> => applyWorkers.untilRoom(never).then(() => void (room += 1));
-    applyWorkers.push(routedOf({ ...insertOf(1, 1n), bytes: 999 }));
+    applyWorkers.push(routedOf({ ...insertOf(1, 1n), bytes: 499 }));
     await ask();
     applyWorkers.push(routedOf({ ...insertOf(2, 2n), bytes: 1 }));
     const asked = ask();
