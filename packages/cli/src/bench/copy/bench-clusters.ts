@@ -1,4 +1,4 @@
-import { MongoClient } from 'mongodb';
+import { type Document, MongoClient } from 'mongodb';
 import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { Closers } from '@convoy/testbed/closers';
@@ -8,6 +8,12 @@ import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
 export const shards = 2;
+
+/**
+ * Interval at which real servers write a checkpoint. By default it is a minute: one run of several would pay for what
+ * earlier ones have written.
+ */
+const checkpointInterval_seconds = 3600;
 
 /** Number of shards of both clusters, or two replica sets. */
 export type BenchTopology = { shards: number } | 'replicaSet';
@@ -33,6 +39,8 @@ export class BenchClusters implements AsyncDisposable {
         closers.defer(() => client.close());
         return client;
       };
+      for (const cluster of [source, destination])
+        await onShards(cluster, { setParameter: 1, syncdelay: checkpointInterval_seconds });
       return new BenchClusters(source, destination, clientOf(source), clientOf(destination), closers);
     } catch (error) {
       await closers[Symbol.asyncDispose]();
@@ -41,17 +49,36 @@ export class BenchClusters implements AsyncDisposable {
   }
 
   /** Drops everything on the destination, including the engine's state. */
-  emptyDestination(): Promise<void> {
-    return dropDatabases(this.destinationClient);
+  async emptyDestination(): Promise<void> {
+    await dropDatabases(this.destinationClient);
+    await this.#writeCheckpoints();
   }
 
   /** Drops everything on both. */
   async empty(): Promise<void> {
     await Promise.all([dropDatabases(this.sourceClient), dropDatabases(this.destinationClient)]);
+    await this.#writeCheckpoints();
+  }
+
+  async #writeCheckpoints(): Promise<void> {
+    for (const cluster of [this.source, this.destination]) await onShards(cluster, { fsync: 1 });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.closers[Symbol.asyncDispose]();
+  }
+}
+
+/** Runs an administrative command on every shard of real servers; simulated ones have no files. */
+async function onShards(cluster: TestCluster, command: Document): Promise<void> {
+  if (cluster.backend === 'simulator') return;
+  for (const id of cluster.shardIds) {
+    const client = new MongoClient(cluster.shardConnectionString(id));
+    try {
+      await client.db('admin').command(command);
+    } finally {
+      await client.close();
+    }
   }
 }
 

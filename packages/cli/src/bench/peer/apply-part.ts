@@ -10,14 +10,34 @@ import { type Cost, watchCost } from './cost.js';
 import { type MigrationTool, type ToolKind, untilSeen, type Written } from './migration-tool.js';
 import { settle_ms } from './turns.js';
 
-/** Half inserts, half updates of documents that are there, of 1 kB. */
-const backlog: Omit<ApplyWorkload, 'operations' | 'documents'> = {
+/** Writes that wait while the tool is paused. */
+export interface Backlog extends Pick<BacklogCompared, 'name' | 'promisesSpeed'> {
+  workload: Pick<ApplyWorkload, 'mix' | 'hotFraction' | 'hotChange'>;
+}
+
+/** Half inserts, half updates of documents that are there. */
+export const mixedBacklog: Backlog = {
+  name: 'backlog',
+  workload: { mix: { insert: 50, update: 50, replace: 0, delete: 0 }, hotFraction: 0 },
+  promisesSpeed: true,
+};
+
+/**
+ * A field in an embedded document: before 6.1 events do not tell it from a field with a dot in its name, so that Convoy
+ * re-reads the document.
+ */
+export const nestedBacklog: Backlog = {
+  name: 'nested updates',
+  workload: { mix: { insert: 0, update: 1, replace: 0, delete: 0 }, hotFraction: 1, hotChange: 'nested' },
+  promisesSpeed: false,
+};
+
+/** Documents of 1 kB. */
+const documents: Omit<ApplyWorkload, 'operations' | 'documents' | 'mix' | 'hotFraction'> = {
   database: 'bench',
   collection: 'documents',
   documentBytes: 1_000,
   text: 'varied',
-  mix: { insert: 50, update: 50, replace: 0, delete: 0 },
-  hotFraction: 0,
   seed: 1,
 };
 const operations = 80_000;
@@ -27,24 +47,29 @@ const warmUpOperations = 20_000;
 const bareForm: BatchForm = { workers: 4, operationsMax: 1_000, order: 'folded' };
 const rounds = 2;
 
-/** A backlog of writes that wait while the tool is paused, and the bare limit of the same writes. */
-export async function measureBacklog(tools: readonly ToolKind[], context: BenchmarkContext): Promise<Row[]> {
+/** A backlog, and the bare limit of the same writes. */
+export async function measureBacklog(
+  { name, workload: changes, promisesSpeed }: Backlog,
+  tools: readonly ToolKind[],
+  context: BenchmarkContext,
+): Promise<Row[]> {
   const { folder, log, scale, signal } = context;
   await using clusters = await BenchClusters.start(folder, 'replicaSet');
   const count = Math.max(200, Math.round(operations * scale));
-  const workload: ApplyWorkload = { ...backlog, operations: count, documents: Math.ceil(count / 2) };
+  const existing = Math.ceil(count / 2);
+  const workload = { ...documents, ...changes, operations: count, documents: existing, hotDocuments: existing };
   const bare: BacklogCompared['bare'] = [];
   const runs = new Map<string, Cost[]>(tools.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
     for (const tool of tools) {
       signal.throwIfAborted();
-      log(`backlog: round ${round} of ${rounds}, ${tool.name}`);
+      log(`${name}: round ${round} of ${rounds}, ${tool.name}`);
       runs.get(tool.name)?.push(await applyWith(tool, clusters, workload, context));
     }
-    log(`backlog: round ${round} of ${rounds}, bare unordered writes`);
+    log(`${name}: round ${round} of ${rounds}, bare unordered writes`);
     bare.push(await writeReadyMade(clusters, folder, workload, bareForm));
   }
-  return applyRows({ operations: count, bare, tools: runs });
+  return applyRows({ name, promisesSpeed, operations: count, bare, tools: runs });
 }
 
 async function applyWith(

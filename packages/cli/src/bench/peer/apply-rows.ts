@@ -14,6 +14,10 @@ const cpuOfPeerMax = 1;
 
 /** The runs of one backlog, in the order of the rounds. */
 export interface BacklogCompared {
+  /** Begins the name of each row's case. */
+  name: string;
+  /** Whether the goals for the rate and the CPU apply. */
+  promisesSpeed: boolean;
   operations: number;
   bare: ApplyResult[];
   /** By the name of the tool; one that was not there has none. */
@@ -21,41 +25,39 @@ export interface BacklogCompared {
 }
 
 /** The table of a backlog: medians of the rounds, and the highest peaks. */
-export function applyRows({ operations, bare, tools }: BacklogCompared): Row[] {
+export function applyRows({ name, promisesSpeed, operations, bare, tools }: BacklogCompared): Row[] {
   const rateOf = (results: readonly ApplyResult[]): number => operations / median(results, secondsOf);
   const peer = tools.get(clusterSyncName) ?? [];
   const own = [...tools].filter(([tool, runs]) => tool !== clusterSyncName && runs.length > 0);
-  const ratio = (tool: string, metric: string, value: number): Row => ({
-    case: `backlog ${tool}`,
-    metric,
-    value,
-    unit: '×',
-  });
   return [
-    { case: 'backlog bare limit', metric: 'events', value: rateOf(bare), unit: '1/s' },
-    ...[...tools].flatMap(([tool, runs]) => (runs.length === 0 ? [] : costRows(tool, operations, runs))),
+    { case: `${name} bare limit`, metric: 'events', value: rateOf(bare), unit: '1/s' },
+    ...[...tools].flatMap(([tool, runs]) => (runs.length === 0 ? [] : costRows(`${name} ${tool}`, operations, runs))),
     ...own.flatMap(([tool, runs]) => {
-      const ofBare = ratio(tool, 'rate of bare limit', rateOf(runs) / rateOf(bare));
-      const promised = tool === notVerifiedName;
+      const measured = `${name} ${tool}`;
+      const ofBare = ratio(measured, 'rate of bare limit', rateOf(runs) / rateOf(bare));
+      const promised = promisesSpeed && tool === notVerifiedName;
       return [
         promised ? withGoal(ofBare, '>=', ofBareLimitMin) : ofBare,
-        ...ofPeer(tool, runs, peer, promised),
-        memoryRow(`backlog ${tool}`, runs),
+        ...ofPeer(measured, runs, peer, promised),
+        memoryRow(measured, runs),
       ];
     }),
   ];
 }
 
-function ofPeer(tool: string, runs: readonly Cost[], peer: readonly Cost[], promised: boolean): Row[] {
+function ratio(measured: string, metric: string, value: number): Row {
+  return { case: measured, metric, value, unit: '×' };
+}
+
+function ofPeer(measured: string, runs: readonly Cost[], peer: readonly Cost[], promised: boolean): Row[] {
   if (peer.length === 0) return [];
-  const row = (metric: string, value: number): Row => ({ case: `backlog ${tool}`, metric, value, unit: '×' });
-  const rate = row(`rate of ${clusterSyncName}`, median(peer, secondsOf) / median(runs, secondsOf));
-  const cpu = row(`CPU of ${clusterSyncName}`, median(runs, cpuOf) / median(peer, cpuOf));
+  const rate = ratio(measured, `rate of ${clusterSyncName}`, median(peer, secondsOf) / median(runs, secondsOf));
+  const cpu = ratio(measured, `CPU of ${clusterSyncName}`, median(runs, cpuOf) / median(peer, cpuOf));
   return promised ? [withGoal(rate, '>=', ofPeerMin), withGoal(cpu, '<=', cpuOfPeerMax)] : [rate, cpu];
 }
 
-function costRows(tool: string, operations: number, runs: readonly Cost[]): Row[] {
-  const row = (metric: string, value: number, unit: string): Row => ({ case: `backlog ${tool}`, metric, value, unit });
+function costRows(measured: string, operations: number, runs: readonly Cost[]): Row[] {
+  const row = (metric: string, value: number, unit: string): Row => ({ case: measured, metric, value, unit });
   const perMillion = (valueOf: (cost: Cost) => number): number => (median(runs, valueOf) / operations) * 1e6;
   return [
     row('time', median(runs, secondsOf), 's'),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { type Benchmark, type BenchmarkContext, type Row, withGoal } from '../benchmark.js';
 import { checkpoint_ms } from '../apply/engine-apply.js';
-import { measureBacklog } from './apply-part.js';
+import { type Backlog, measureBacklog, mixedBacklog, nestedBacklog } from './apply-part.js';
 import { clusterSync } from './cluster-sync.js';
 import { convoyTools } from './convoy-tool.js';
 import { type CopySize, measureCopy } from './copy-part.js';
@@ -21,6 +21,11 @@ function copyOf(size: CopySize): Part {
   return (peer, context) => measureCopy(size, 'replicaSet', [...peer, ...convoyTools()], context);
 }
 
+/** Frequent checkpoints, since they end the measurement. */
+function applyOf(backlog: Backlog): Part {
+  return (peer, context) => measureBacklog(backlog, [...peer, ...convoyTools({ checkpoint_ms })], context);
+}
+
 const parts: Readonly<Record<string, Part>> = {
   copy: copyOf(oneKilobyte),
   'copy-200b': copyOf({ name: '200 B', documentBytes: 200, bytes: 100_000_000 }),
@@ -29,8 +34,8 @@ const parts: Readonly<Record<string, Part>> = {
   // ClusterSync needs an oplog note through the router, which servers of 5.0 refuse.
   'copy-sharded': (_peer, context) =>
     measureCopy({ ...oneKilobyte, name: '1 kB sharded', bytes: 300_000_000 }, 'sharded', convoyTools(), context),
-  // Frequent checkpoints, since they end the measurement.
-  apply: (peer, context) => measureBacklog([...peer, ...convoyTools({ checkpoint_ms })], context),
+  apply: applyOf(mixedBacklog),
+  'apply-nested': applyOf(nestedBacklog),
   users: (peer, context) => measureUsers([...peer, ...convoyTools()], context),
   commit: (peer, context) => measureCommit([...peer, ...convoyTools()], context),
 };

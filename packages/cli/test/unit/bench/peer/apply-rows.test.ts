@@ -8,6 +8,8 @@ const cost = (seconds: number, cpu_seconds: number) => ({
   destinationCpu_seconds: 3,
 });
 
+const backlog = { name: 'backlog', promisesSpeed: true };
+
 const own: [string, ReturnType<typeof cost>[]][] = [
   ['Convoy not verified', [cost(5, 2), cost(6, 2)]],
   ['Convoy verified', [cost(8, 4)]],
@@ -15,7 +17,7 @@ const own: [string, ReturnType<typeof cost>[]][] = [
 
 it('compares the rate of a backlog with the bare limit and with the peer', () => {
   const tools = new Map([['ClusterSync', [cost(8, 1), cost(9, 1)]], ...own]);
-  const rows = applyRows({ operations: 100_000, bare: [result(4, 1), result(5, 1)], tools });
+  const rows = applyRows({ ...backlog, operations: 100_000, bare: [result(4, 1), result(5, 1)], tools });
   const row = (name: string, metric: string) =>
     rows.find((each) => each.case === `backlog ${name}` && each.metric === metric);
   const plain = 'Convoy not verified';
@@ -27,6 +29,6 @@ it('compares the rate of a backlog with the bare limit and with the peer', () =>
 });
 
 it('leaves the peer out where it was not there', () => {
-  const rows = applyRows({ operations: 100_000, bare: [result(4, 1)], tools: new Map(own) });
+  const rows = applyRows({ ...backlog, operations: 100_000, bare: [result(4, 1)], tools: new Map(own) });
   expect(rows.filter(({ case: name, metric }) => `${name} ${metric}`.includes('ClusterSync'))).toEqual([]);
 });
