@@ -23,8 +23,8 @@ export const mixedBacklog: Backlog = {
 };
 
 /**
- * A field in an embedded document: before 6.1 events do not tell it from a field with a dot in its name, so that Convoy
- * re-reads the document.
+ * A field in an embedded document: before 6.1 its event looks like that of a field with a dot in its name, so that
+ * Convoy re-reads the document.
  */
 export const nestedBacklog: Backlog = {
   name: 'nested updates',
