@@ -308,7 +308,8 @@ export const orderHazards: readonly Hazard[] = [
       'stops again after its restart',
     handling:
       'Updates whose fields are in the order of their names are sent as operators, which change the first field of a ' +
-      'name, as on the source. All others are pipelines, which keep the order of new fields.',
+      'name, as on the source. All others are pipelines, which keep the order of new fields. Two updates that each ' +
+      'remove such a field are not folded into one.',
     open: 'a replacement or re-read of such a document, and an update in another order.',
     sabotages: [
       {
@@ -342,6 +343,27 @@ export const orderHazards: readonly Hazard[] = [
         tests: [
           instanceTest('apply/changed-document.test.ts', 'does not apply when it %s a field that the document repeats'),
         ],
+      },
+      {
+        takesOut: 'the check for repeated fields on the path of an update that is folded into a document',
+        file: instance('apply/changed-document.ts'),
+        symbol: 'pathChanged',
+        find: 'if (isFound) return null;',
+        replace: '',
+        tests: [
+          instanceTest(
+            'apply/changed-document.test.ts',
+            'does not apply when it changes a part of a field that the document repeats',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the check whether two folded updates remove the same name',
+        file: instance('apply/fold-deltas.ts'),
+        symbol: 'changesAnyOf',
+        find: 'return [...set.keys(), ...unset].some((name) => paths.has(name));',
+        replace: 'return unset.size < 0 || [...set.keys()].some((name) => paths.has(name));',
+        tests: [instanceTest('apply/delta.test.ts', 'stay two updates when both remove %s: the document repeats it')],
       },
     ],
   },

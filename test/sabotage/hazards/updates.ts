@@ -278,7 +278,7 @@ export const updateHazards: readonly Hazard[] = [
         takesOut: 'the check for fields that are set again',
         file: instance('apply/fold-deltas.ts'),
         symbol: 'mergeDeltas',
-        find: 'if (earlier.removed.size > 0 && setsAnyOf(later, earlier.removed)) return null;',
+        find: 'if (earlier.removed.size > 0 && changesAnyOf(later, earlier.removed)) return null;',
         replace: '',
         tests: [
           instanceTest(

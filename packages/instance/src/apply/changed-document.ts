@@ -63,6 +63,8 @@ function pathChanged(document: Uint8Array, change: PathChange, depth: number): U
       builder.copied(document, element.nameStart, element);
       continue;
     }
+    // A server changes the first field of a name.
+    if (isFound) return null;
     isFound = true;
     if (!writeChanged(builder, document, element, change, depth)) return null;
   }

@@ -7,15 +7,15 @@ const elementOverhead_bytes = 2;
 
 /**
  * Merges two deltas, the earlier first, and may take over its collections. Null when they must stay two updates: they
- * are too large together, or the later one sets what the earlier one removes. Within a pipeline a server keeps the
+ * are too large together, or the later one changes what the earlier one removes. Within a pipeline a server keeps the
  * position of a field that a stage removes, in embedded documents too, and a later stage sets it there. After an update
- * the position is lost: the field comes last.
+ * the position is lost: the field comes last. And two updates that remove one field remove two fields of that name.
  *
  * A field or path that both set keeps the position of the first value and has the last value: so the updates of a
  * counter stay one change, however many they are.
  */
 export function mergeDeltas(earlier: Delta, later: Delta): Delta | null {
-  if (earlier.removed.size > 0 && setsAnyOf(later, earlier.removed)) return null;
+  if (earlier.removed.size > 0 && changesAnyOf(later, earlier.removed)) return null;
   const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ...later.removed]);
   return earlier.form === 'paths' || later.form === 'paths'
     ? mergedPaths(earlier, later, removed)
@@ -79,10 +79,10 @@ function replaceable(changes: readonly PathChange[], later: PathChange): number 
   return null;
 }
 
-/** Whether a delta sets one of the paths, or a part of one. */
-function setsAnyOf(delta: Delta, paths: ReadonlySet<string>): boolean {
+/** Whether a delta sets or removes one of the paths, or a part of one. */
+function changesAnyOf(delta: Delta, paths: ReadonlySet<string>): boolean {
   if (delta.form === 'paths')
     return delta.changes.some(({ path }) => path.some((_, depth) => paths.has(pathKey(path.slice(0, depth + 1)))));
-  for (const name of fieldsOf(delta).set.keys()) if (paths.has(name)) return true;
-  return false;
+  const { set, unset } = fieldsOf(delta);
+  return [...set.keys(), ...unset].some((name) => paths.has(name));
 }

@@ -13,14 +13,15 @@ function documentOf(_id: number): Uint8Array {
   return new DocumentBuilder().int32('_id', _id).int32('a', 1).int32('a', 2).int32('b', 0).finish();
 }
 
-/** Each sets or removes the first `a` only. */
-const updates: Document[] = [
+/** Of one document each. Each sets or removes the first `a` that is left. */
+const updates: (Document | Document[])[] = [
   { $set: { a: 5 } },
   { $set: { a: 5, b: 6 } },
   { $inc: { a: 4 } },
   { $unset: { a: '' } },
   { $set: { b: 7 }, $unset: { a: '' } },
   { $set: { a: 8, c: 9 } },
+  [{ $unset: { a: '' } }, { $unset: { a: '' } }],
 ];
 
 async function insert({ connectionString }: Side, documents: readonly Uint8Array[]): Promise<void> {
@@ -46,7 +47,8 @@ it.runIf(process.env['MONGO_BIN'])('updates of a field that its document repeats
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   const orders = fixture.cluster0.client.db('shop').collection<{ _id: number }>('orders');
-  for (const [_id, update] of updates.entries()) await orders.updateOne({ _id }, update);
+  for (const [_id, all] of updates.entries())
+    await orders.bulkWrite([all].flat().map((update) => ({ updateOne: { filter: { _id }, update } })));
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');

@@ -61,6 +61,13 @@ describe('a delta on a whole document', () => {
     expect(delta === null ? before : changedDocument(before, delta)).toBeNull();
   });
 
+  it('does not apply when it changes a part of a field that the document repeats', () => {
+    const before = new DocumentBuilder().begin('n').int32('x', 1).end().begin('n').int32('x', 2).end().finish();
+    const delta = exactDelta(bytesOf({ updatedFields: { 'n.x': 5 }, disambiguatedPaths: {} }));
+    expect(delta).not.toBeNull();
+    expect(delta === null ? before : changedDocument(before, delta)).toBeNull();
+  });
+
   it('does not apply when a path leads nowhere', () => {
     expect(changed({ _id: 1, n: 7 }, { 'n.x': 5 })).toBeNull();
   });

@@ -216,6 +216,14 @@ describe('two deltas of one document', () => {
   });
 
   it.each<[string, Delta, Delta]>([
+    ['a field', exact({}, ['a']), exact({}, ['a'])],
+    ['a field beside others', at({ b: 1 }, ['a']), at({ c: 1 }, ['a'])],
+    ['a field between other changes', exact({}, ['a']), at({ 'o.b': 1 }, ['a'])],
+  ])('stay two updates when both remove %s: the document repeats it', (_what, earlier, later) => {
+    expect(mergeDeltas(earlier, later)).toBeNull();
+  });
+
+  it.each<[string, Delta, Delta]>([
     ['its whole document', at({}, ['o.a']), at({ o: { a: 1 } }, [])],
     ['another field', at({}, ['a']), at({ b: 1, 'o.a': 1 }, [])],
     ['nothing, and takes out what the earlier one sets', at({ a: 1 }, []), at({}, ['a'])],
