@@ -11,7 +11,7 @@ import type { Acceptance, ContractService } from './contract-service.js';
  * @throws ConvoyError `invalidRequest` for an unknown name or an invalid body; whatever the service throws
  */
 export async function runCommand(
-  service: ContractService,
+  service: Pick<ContractService, CommandName>,
   name: string,
   body: unknown,
   commandId?: string,

@@ -9,7 +9,7 @@ import type { UuidPairs } from '../store/uuid-pairs.js';
  */
 export async function adoptCapped(
   pairs: UuidPairs,
-  followed: Iterable<CatalogEntry>,
+  followed: Iterable<Pick<CatalogEntry, 'uuid' | 'database' | 'name' | 'options'>>,
   found: readonly { uuid: string; database: string; name: string }[],
   signal: AbortSignal,
 ): Promise<void> {

@@ -28,7 +28,7 @@ export class DdlLedger {
    * @param ddlChanges all entries of the journal
    */
   constructor(
-    private readonly journal: DdlJournal,
+    private readonly journal: Pick<DdlJournal, 'append' | 'finish'>,
     private readonly leaderEpoch: number,
     atStart: readonly CatalogEntry[],
     ddlChanges: readonly DdlChange[],

@@ -5,12 +5,14 @@ import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
 import { type LedDestination, drop } from './destination-collections.js';
 
+type Changing = Pick<LedDestination, 'destination' | 'confirm'>;
+
 /**
  * Brings the views of the destination to the source's: creates, changes and drops them. Skips a name that a collection
  * still has: the journal handles it. Views on views need no order: servers allow a view on a missing namespace.
  */
 export async function reconcileViews(
-  deps: LedDestination,
+  deps: Changing,
   views: readonly CollectionPlan[],
   found: Catalog,
   signal: AbortSignal,
@@ -28,7 +30,7 @@ export async function reconcileViews(
 }
 
 async function changeView(
-  deps: LedDestination,
+  deps: Changing,
   plan: CollectionPlan,
   there: CatalogEntry,
   signal: AbortSignal,
@@ -52,11 +54,11 @@ async function changeView(
   await makeView(deps, plan, signal);
 }
 
-async function makeView(deps: LedDestination, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
+async function makeView(deps: Changing, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
   const making = { destination: deps.destination, signal, confirm: () => deps.confirm(signal) };
   await createCollection(making, plan);
 }
 
-function dropView(deps: LedDestination, view: CatalogEntry, signal: AbortSignal): Promise<void> {
+function dropView(deps: Changing, view: CatalogEntry, signal: AbortSignal): Promise<void> {
   return drop(deps, view, signal);
 }

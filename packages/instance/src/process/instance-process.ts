@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { CommandName } from '@convoy/api/contract/commands';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import { listenOn } from '@convoy/api/http/listen';
 import type { ContractService } from '@convoy/api/http/contract-service';
@@ -85,7 +86,7 @@ export async function runInstance(
 
 /** Executes a command that came through the fleet, with the same checks and answers as one over HTTP. */
 export async function carryOut(
-  service: ContractService,
+  service: Pick<ContractService, CommandName>,
   { commandId, name, body }: FleetCommand,
 ): Promise<CommandResult> {
   try {

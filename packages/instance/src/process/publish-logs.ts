@@ -11,7 +11,7 @@ const republish_ms = 30_000;
 export async function publishLogs(
   recent: RecentLogs,
   fleet: Pick<Fleet, 'publishDetails'>,
-  clock: Clock,
+  clock: Pick<Clock, 'monotonic_ms' | 'sleep'>,
   signal: AbortSignal,
 ): Promise<void> {
   let published = 0;

@@ -37,7 +37,7 @@ export class FencedWriter implements DocumentWriter {
    * @param fence refuses copies of repeated writes
    */
   constructor(
-    private readonly client: NodeClient,
+    private readonly client: Pick<NodeClient, 'write'>,
     private readonly retrying: Retrying,
     sessions: readonly Uint8Array[],
     epoch: number,

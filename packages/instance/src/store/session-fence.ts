@@ -1,6 +1,6 @@
 import { BSON } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { ClusterClient, RawWrite, WriteTicket } from '../cluster/node-client.js';
+import type { NodeClient, RawWrite, WriteTicket } from '../cluster/node-client.js';
 import { historyIncompleteCode } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
 import { metadataDatabase } from './metadata.js';
@@ -19,7 +19,7 @@ export class SessionFence {
   readonly #write: RawWrite;
 
   constructor(
-    private readonly destination: Pick<ClusterClient, 'router' | 'shardIds'>,
+    private readonly destination: { readonly router: Pick<NodeClient, 'write'>; readonly shardIds: readonly string[] },
     private readonly retrying: Retrying,
   ) {
     const statements = destination.shardIds.map((_, id) =>

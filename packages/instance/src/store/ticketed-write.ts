@@ -20,7 +20,7 @@ export class RetryableStatement extends Error {
  * write under the same number
  */
 export async function writeTicketed(
-  client: NodeClient,
+  client: Pick<NodeClient, 'write'>,
   write: RawWrite,
   ticket: WriteTicket,
   signal: AbortSignal,

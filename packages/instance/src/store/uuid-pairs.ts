@@ -16,7 +16,7 @@ export class UuidPairs {
   readonly #recorded: Set<string>;
 
   private constructor(
-    private readonly metadata: Metadata,
+    private readonly metadata: Pick<Metadata, 'upsertEach'>,
     private readonly leaderEpoch: number,
     stored: Iterable<[string, string]>,
   ) {
@@ -24,7 +24,11 @@ export class UuidPairs {
     this.#recorded = new Set(this.#destinationUuids.values());
   }
 
-  static async read(metadata: Metadata, leaderEpoch: number, signal: AbortSignal): Promise<UuidPairs> {
+  static async read(
+    metadata: Pick<Metadata, 'find' | 'upsertEach'>,
+    leaderEpoch: number,
+    signal: AbortSignal,
+  ): Promise<UuidPairs> {
     const stored = await metadata.find('uuids', {}, signal);
     return new UuidPairs(
       metadata,

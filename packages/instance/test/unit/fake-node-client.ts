@@ -1,5 +1,6 @@
-import { BSON, MongoServerError } from 'mongodb';
-import type { Document, Timestamp } from 'mongodb';
+import { BSON, MongoServerError, MongoServerSelectionError } from 'mongodb';
+import type { Document, MongoError, ServerDescription, Timestamp, TopologyDescription } from 'mongodb';
+import { only } from '../../../api/test/unit/only.js';
 import type {
   CallOptions,
   ClusterClient,
@@ -21,6 +22,15 @@ const BATCH_DOCUMENTS = 2;
 /** An error as the driver throws it for a server's `ok: 0`. */
 export function serverError(code: number, codeName: string): MongoServerError {
   return new MongoServerError({ ok: 0, code, codeName, errmsg: codeName });
+}
+
+/** An error as the driver throws it when it finds no server. @param reasons why, by host and port */
+export function awayError(reasons: Readonly<Record<string, MongoError>> = {}): MongoServerSelectionError {
+  const servers = Object.entries(reasons).map(([host, error]) => [host, only<ServerDescription>({ error })] as const);
+  return new MongoServerSelectionError(
+    'no server',
+    only<TopologyDescription>({ servers: new Map(servers), error: null, compatible: true }),
+  );
 }
 
 /** Answers by the command's name; a single function answers every command. */

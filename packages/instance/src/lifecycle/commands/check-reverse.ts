@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
 import type { Catalog } from '../../catalog/namespace.js';
+import type { Clock } from '../../cluster/clock.js';
 import type { ClusterClient, NodeClient, RawCursor } from '../../cluster/node-client.js';
 import { causeText } from '../../cluster/connection-failure.js';
 import { classify, codeOf } from '../../cluster/failure.js';
@@ -53,7 +54,7 @@ export async function readReversible(run: MigrationRun, signal: AbortSignal): Pr
  * @throws ConvoyError `sourceUnavailable`; `wrongCluster` when the name now leads to another cluster
  */
 export async function requireAnswer(
-  { clock }: Pick<Runtime, 'clock'>,
+  { clock }: { clock: Pick<Clock, 'sleep'> },
   former: ClusterClient,
   signal: AbortSignal,
 ): Promise<void> {

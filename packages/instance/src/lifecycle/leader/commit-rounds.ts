@@ -22,6 +22,9 @@ import { stepDone } from '../migration/steps.js';
 import { untilTransactionsEnd } from './source-transactions.js';
 import { noteDifferences } from './verification-leader.js';
 
+/** What a commit asks of the leader's part in DDL changes. */
+type FoundDdlChanges = Pick<DdlLeader, 'holdDdlWatermark' | 'untilApplied' | 'compare' | 'readSource' | 'changedAfter'>;
+
 /** Rounds before the leader gives up on writers that do not stop. */
 const roundsMax = 5;
 /**
@@ -43,7 +46,7 @@ const roundPause_ms = 500;
  */
 export async function drainRounds(
   deps: MigrationDependencies,
-  ddlChanges: DdlLeader,
+  ddlChanges: FoundDdlChanges,
   leaderEpoch: number,
   signal: AbortSignal,
 ): Promise<void> {
@@ -100,7 +103,7 @@ async function startedRound(
 
 async function beginRound(
   deps: MigrationDependencies,
-  ddlChanges: DdlLeader,
+  ddlChanges: Pick<FoundDdlChanges, 'holdDdlWatermark'>,
   leaderEpoch: number,
   round: number,
   signal: AbortSignal,

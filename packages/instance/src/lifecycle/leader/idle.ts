@@ -13,7 +13,7 @@ export class IdleDetector {
 
   /** @param after_ms how long it has to be unchanged */
   constructor(
-    private readonly clock: Clock,
+    private readonly clock: Pick<Clock, 'monotonic_ms'>,
     private readonly after_ms: number,
   ) {}
 
@@ -31,7 +31,7 @@ export class IdleTasks implements StreamPatience {
 
   constructor(
     private readonly watch: Pick<MigrationWatch, 'view'>,
-    clock: Clock,
+    clock: Pick<Clock, 'monotonic_ms'>,
   ) {
     this.#idle = new IdleDetector(clock, idle_ms);
   }

@@ -39,7 +39,7 @@ export type Connect = (
 
 /** Connects to a configured cluster through its router, and retries while it is unreachable. */
 export function openDestination(
-  runtime: Runtime,
+  runtime: Pick<Runtime, 'config' | 'retrying'>,
   name: ClusterName,
   signal: AbortSignal,
   connect: Connect = connectConfigured,

@@ -9,16 +9,19 @@ import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
-import { CommitReadiness } from '../stats/commit-readiness.js';
+import { CommitReadiness, type JudgedStats } from '../stats/commit-readiness.js';
 import type { VerificationStats } from '../stats/verification-stats.js';
 import { awaitsIndexes } from '../migration/index-scope.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
 /** The part of a run that an offer depends on. */
-type OfferedRun = Pick<
-  MigrationRun,
-  'failure' | 'state' | 'verification' | 'liveStats' | 'view' | 'isCommitRequested'
-> & { readonly deps: Pick<MigrationRun['deps'], 'ownIds'> };
+interface OfferedRun extends Pick<MigrationRun, 'failure' | 'state' | 'view' | 'isCommitRequested'> {
+  readonly deps: Pick<MigrationRun['deps'], 'ownIds'>;
+  readonly liveStats: readonly JudgedStats[];
+  readonly verification: readonly (OfferedVerification | null)[] | null;
+}
+
+type OfferedVerification = Pick<VerificationStats, 'blocker'>;
 
 /** How long progress vouches for an offer: peers see each other about a second late, and a request takes a while. */
 const offeredFor_ms = 10_000;
@@ -42,7 +45,7 @@ export class CommitOffer {
   constructor(
     private readonly id: string,
     private readonly fleet: Pick<Fleet, 'reports'>,
-    private readonly clock: Clock,
+    private readonly clock: Pick<Clock, 'monotonic_ms' | 'sleep'>,
     private readonly versionRefusal: () => string | null = () => null,
   ) {}
 
@@ -152,7 +155,7 @@ function textOf(blockers: readonly CommitBlocker[]): string {
 }
 
 /** What a task's verifier waits for; stats of an older release do not contain it. */
-function verifierBlocker(stats: VerificationStats | null): OwnBlocker | null {
+function verifierBlocker(stats: OfferedVerification | null): OwnBlocker | null {
   if (stats?.blocker === null) return null;
   return stats?.blocker ?? blockedBy('verifying', 'the verifier has not compared everything');
 }

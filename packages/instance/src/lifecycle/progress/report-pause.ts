@@ -1,5 +1,5 @@
+import type { Clock } from '../../cluster/clock.js';
 import { type MigrationWatch, untilOrFor } from '../migration/migration-watch.js';
-import type { Runtime } from '../migration/runtime.js';
 
 /**
  * Waits until the next report is due: for a time, but not beyond a change of the permission to write, which users wait
@@ -8,7 +8,7 @@ import type { Runtime } from '../migration/runtime.js';
  */
 export async function reportPause(
   watch: Pick<MigrationWatch, 'view' | 'until'> | null,
-  runtime: Pick<Runtime, 'clock'>,
+  runtime: { readonly clock: Pick<Clock, 'sleep'> },
   longest_ms: number,
   signal: AbortSignal,
 ): Promise<void> {

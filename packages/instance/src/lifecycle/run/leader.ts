@@ -1,4 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { MigrationRecords } from '../../store/migration-record.js';
 import { runTogether } from '../../store/run-together.js';
 import { commit } from '../leader/commit.js';
 import { drainRounds } from '../leader/commit-rounds.js';
@@ -131,7 +132,7 @@ async function stopWriters(deps: MigrationDependencies, leaderEpoch: number, sig
  * repeated copies and drops change it again. Ends when every task has taken the command to commit.
  */
 export async function supervise(
-  deps: Pick<MigrationDependencies, 'records' | 'watch'>,
+  deps: Pick<MigrationDependencies, 'watch'> & { records: Pick<MigrationRecords, 'updateAsLeader'> },
   leaderEpoch: number,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,14 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Timestamp } from 'mongodb';
 import type { Catalog } from '../../catalog/namespace.js';
 import { compileSelectors } from '../../catalog/namespace-filter.js';
+import type { Clock } from '../../cluster/clock.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 import { SessionFence } from '../../store/session-fence.js';
 import { keepsBalancer, sourceShardOf, turnsOf } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
-import type { DrainedRound, TaskRecord } from '../../store/task-record.js';
+import type { DrainedRound, TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { DdlFollower, type DdlSource, type JournalPosition } from '../task/follow-ddl.js';
 import { followedCatalog } from '../task/followed-catalog.js';
 import { IdleTasks } from '../leader/idle.js';
@@ -19,7 +21,7 @@ import {
   type MigrationDependencies,
   readStartCatalog,
 } from '../migration/migration-dependencies.js';
-import { type MigrationView, untilOrFor } from '../migration/migration-watch.js';
+import { type MigrationView, type MigrationWatch, untilOrFor } from '../migration/migration-watch.js';
 import { recreateCapped } from '../task/recreate-capped.js';
 import { taskCollection, taskCollections } from '../task/task-collections.js';
 import { endWhenReplaced, type Replacement } from '../task/task-replaced.js';
@@ -197,13 +199,24 @@ async function fenceFormerOwner(deps: MigrationDependencies, record: TaskRecord,
   await new SessionFence(destination, runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);
 }
 
+/** What a task asks while the migration commits. */
+interface CommitDependencies {
+  watch: Pick<MigrationWatch, 'view' | 'until'>;
+  fleet: Pick<Fleet, 'wake'>;
+  runtime: { clock: Pick<Clock, 'sleep'> };
+  taskRecords: Pick<TaskRecords, 'update'>;
+}
+
+/** The stats that show writes above the commit time. */
+type LateStats = Pick<TaskStats, 'writesAbove' | 'readBelow'>;
+
 /**
  * Drains every commit round; afterwards reports writes that come too late, until the opening is decided.
  * @param before what an earlier process has reported: its late writes stay reported while they are read again
  */
 export async function followCommit(
-  deps: Pick<MigrationDependencies, 'watch' | 'fleet' | 'runtime' | 'taskRecords'>,
-  sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'drain' | 'stats'>,
+  deps: CommitDependencies,
+  sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'drain'> & { stats(): LateStats },
   before: TaskRecord['drained'],
   stop: AbortSignal,
   hard: AbortSignal,
@@ -246,7 +259,7 @@ function isNews(found: DrainedRound, reported: DrainedRound | null): boolean {
 
 function drainedRound(
   round: number,
-  stats: TaskStats,
+  stats: LateStats,
   before: TaskRecord['drained'],
   lastLook: Timestamp | null,
 ): DrainedRound {

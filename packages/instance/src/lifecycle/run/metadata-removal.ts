@@ -1,9 +1,10 @@
+import type { Clock } from '../../cluster/clock.js';
 import type { NodeClient } from '../../cluster/node-client.js';
+import type { Logger } from '../../logging/logger.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { turnsOf } from '../../store/reversal.js';
 import { migrationName, type MigrationWatch } from '../migration/migration-watch.js';
-import type { Runtime } from '../migration/runtime.js';
 
 /** Pause between two looks: a committed process has nothing else to do, and a cleanup is not urgent news. */
 const look_ms = 5_000;
@@ -18,7 +19,7 @@ export class MetadataRemoval {
   /** @param home router or replica set of the cluster with the metadata */
   constructor(
     private readonly home: NodeClient,
-    private readonly runtime: Pick<Runtime, 'clock' | 'logger'>,
+    private readonly runtime: { readonly clock: Pick<Clock, 'sleep'>; readonly logger: Pick<Logger, 'info'> },
     private readonly migration: Pick<MigrationWatch, 'until' | 'view'>,
   ) {}
 

@@ -8,6 +8,9 @@ import type { TaskStats } from './task-stats.js';
  */
 export const offeredLagMax_seconds = 2 * steadyLagMax_seconds;
 
+/** The stats of a task that decide whether it is ready. */
+export type JudgedStats = Pick<TaskStats, 'copyDone' | 'followsStream' | 'lag_seconds'>;
+
 /**
  * Judges whether the own tasks are ready to commit: copied, following their streams, near the source. Ready tasks stay
  * so until the lag exceeds the higher limit.
@@ -19,7 +22,7 @@ export class CommitReadiness {
    * @param tasks how many tasks have to be ready
    * @returns what is missing; empty when they are ready
    */
-  judge(stats: readonly TaskStats[], tasks: number): readonly OwnBlocker[] {
+  judge(stats: readonly JudgedStats[], tasks: number): readonly OwnBlocker[] {
     const missing = missingOf(stats, tasks, this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds);
     this.#offered = missing.length === 0;
     return missing;
@@ -31,7 +34,7 @@ export class CommitReadiness {
   }
 }
 
-function missingOf(stats: readonly TaskStats[], tasks: number, lagMax_seconds: number): OwnBlocker[] {
+function missingOf(stats: readonly JudgedStats[], tasks: number, lagMax_seconds: number): OwnBlocker[] {
   const missing: OwnBlocker[] = [];
   if (stats.length !== tasks) missing.push(blockedBy('notStarted', 'its work has not begun yet'));
   if (stats.some(({ copyDone }) => !copyDone)) missing.push(blockedBy('copying', 'collections are still being copied'));

@@ -17,7 +17,7 @@ interface Sample {
 export class Rates {
   readonly #samples: Sample[] = [];
 
-  constructor(private readonly clock: Clock) {}
+  constructor(private readonly clock: Pick<Clock, 'monotonic_ms'>) {}
 
   /** Takes the present totals and returns the rates. */
   take(copiedBytes: number, events: number): InstanceReport['rates'] {

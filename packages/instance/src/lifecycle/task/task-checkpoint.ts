@@ -1,12 +1,13 @@
 import { earlier } from '../../apply/apply-worker.js';
 import type { ApplyWorkers } from '../../apply/apply-workers.js';
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
+import type { Clock } from '../../cluster/clock.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
+import type { InstanceConfig } from '../../config/instance-schema.js';
 import type { RereadSet } from '../../store/reread-set.js';
 import type { Condition } from '../../store/condition.js';
 import type { OwnedRecord } from './owned-record.js';
 import type { TaskTables } from './task-tables.js';
-import type { Runtime } from '../migration/runtime.js';
 import { storedHotDocuments } from '../stats/hot-documents.js';
 import type { TaskStats } from '../stats/task-stats.js';
 import type { UnknownCollections } from './unknown-collections.js';
@@ -28,14 +29,14 @@ const ownerUnconfirmedMax_ms = 10 * 60_000;
 
 /** Upper bounds of the checkpoint. */
 export interface CheckpointStages {
-  runtime: Runtime;
-  dispatcher: EventDispatcher;
-  applyWorkers: ApplyWorkers;
-  rereads: RereadSet;
-  followed: TaskTables;
-  unknown: UnknownCollections;
+  runtime: { clock: Pick<Clock, 'monotonic_ms' | 'sleep'>; config: Pick<InstanceConfig, 'checkpoint_ms'> };
+  dispatcher: Pick<EventDispatcher, 'position' | 'latest' | 'lastWrite'>;
+  applyWorkers: Pick<ApplyWorkers, 'oldest'>;
+  rereads: Pick<RereadSet, 'oldestBuffered' | 'forgetReadings'>;
+  followed: Pick<TaskTables, 'tables'>;
+  unknown: Pick<UnknownCollections, 'oldestWaiting'>;
   /** Signalled after every stored checkpoint. */
-  progressed: Condition;
+  progressed: Pick<Condition, 'changed'>;
   stats(): TaskStats;
   record: OwnedRecord;
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Double, Int32, Timestamp } from 'mongodb';
+import { Double, Int32, Timestamp, UUID } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { decodeDocument } from '@convoy/simulator/internal/bson/decode';
 import { encodeDocument } from '@convoy/simulator/internal/bson/encode';
@@ -80,14 +80,24 @@ const style = (version: string): EventStyle =>
     rawUpdateDescription: false,
   }) as EventStyle;
 
+const target = {
+  db: 'shop',
+  collection: 'orders',
+  uuid: new UUID('0a'.repeat(16)),
+  shardKey: undefined,
+  preImages: false,
+};
+
 /** The update description in a server's stream; undefined when it reports a replacement. */
 function descriptionOf({ before, after, operators }: Step, version: string): Uint8Array | undefined {
-  const operation = {
+  const operation: UpdateOperation = {
+    kind: 'update',
+    target,
     before: encodeDocument(before),
     after: encodeDocument(after),
     operators,
     replacement: false,
-  } as unknown as UpdateOperation;
+  };
   const description = describedUpdate(operation, style(version));
   return description === undefined ? undefined : encodeDocument(description);
 }

@@ -2,12 +2,11 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { cleanupSteps } from '../../../src/cleanup/cleanup-steps.js';
-import type { NodeClient } from '../../../src/cluster/node-client.js';
-import { Metadata } from '../../../src/store/metadata.js';
+import type { Metadata } from '../../../src/store/metadata.js';
 import { type MigrationPhase, MigrationRecords } from '../../../src/store/migration-record.js';
 import { TaskRecords } from '../../../src/store/task-record.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
-import { MetadataModel } from '../model/metadata-model.js';
+import { metadataIn, MetadataModel } from '../model/metadata-model.js';
 import { never, once } from '../model/parts.js';
 
 let model: MetadataModel;
@@ -18,13 +17,7 @@ let done: string[];
 
 beforeEach(() => {
   model = new MetadataModel();
-  metadata = new Metadata(
-    {
-      label: 'metadata',
-      command: (_database: string, command: Document) => Promise.resolve(model.run(command)),
-    } as unknown as NodeClient,
-    once,
-  );
+  metadata = metadataIn(model);
   records = new MigrationRecords(metadata);
   done = [];
 });

@@ -1,8 +1,8 @@
-import { MongoServerSelectionError, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { DeferredCluster } from '../../../src/cluster/deferred-cluster.js';
 import type { ClusterClient } from '../../../src/cluster/node-client.js';
-import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
+import { awayError, FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 
 const known = {
@@ -12,7 +12,7 @@ const known = {
   access: 'direct' as const,
   shardIds: ['a', 'b'],
 };
-const away = new MongoServerSelectionError('no server', {} as never);
+const away = awayError();
 let tries: number;
 let isAway: boolean;
 let closed: number;

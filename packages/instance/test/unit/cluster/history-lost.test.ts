@@ -2,13 +2,12 @@ import { Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { historyLost } from '../../../src/cluster/history-lost.js';
+import { clientWith } from '../model/client-with.js';
 import { never } from '../model/parts.js';
 
 const needed = 1_700_000_000n << 32n;
 
-function shard(label: string, command: NodeClient['command']): NodeClient {
-  return { label, command } as unknown as NodeClient;
-}
+const shard = (label: string, command: NodeClient['command']): NodeClient => clientWith({ label, command });
 
 describe('the loss of history', () => {
   it('is reported with the required time and how far each oplog reaches back', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { only } from '../../../../api/test/unit/only.js';
 import { Copier } from '../../../src/copy/copier.js';
 import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import type { copyPartition } from '../../../src/copy/copy-partition.js';
@@ -18,7 +19,7 @@ function tableOf(uuid: string): PartitionTable {
 }
 
 async function run(tables: PartitionTable[]): Promise<void> {
-  copier = new Copier(tables, { readers: 2 } as CopyDependencies, () => copy);
+  copier = new Copier(tables, only<CopyDependencies>({ readers: 2 }), () => copy);
   void copier.run(never, never).catch((error: unknown) => (failure = error));
   await settled();
 }

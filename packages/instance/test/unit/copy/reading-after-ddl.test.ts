@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { only } from '../../../../api/test/unit/only.js';
 import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { beginReading } from '../../../src/copy/copy-partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
@@ -11,7 +12,7 @@ test('a collection is read at or after its last DDL change', async () => {
   if (partition === undefined) throw new Error('a table has a partition');
   const waitedFor: bigint[] = [];
   const untilRouted = (time: bigint): Promise<void> => Promise.resolve(void waitedFor.push(time));
-  const deps = { stream: routedStream({ position: 20n, untilRouted }) } as CopyDependencies;
+  const deps = only<CopyDependencies>({ stream: routedStream({ position: 20n, untilRouted }) });
   await beginReading(table, partition, deps, never);
   expect([partition.readTime, waitedFor]).toEqual([35n, [35n]]);
 });

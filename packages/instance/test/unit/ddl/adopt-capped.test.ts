@@ -1,30 +1,23 @@
 import { expect, test } from 'vitest';
-import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { adoptCapped } from '../../../src/ddl/adopt-capped.js';
-import type { Metadata } from '../../../src/store/metadata.js';
-import { UuidPairs } from '../../../src/store/uuid-pairs.js';
+import { pairsIn } from './pairs-in.js';
 
 const { signal } = new AbortController();
-const entry = { uuid: 'source', database: 'db', name: 'log', options: { capped: true } } as unknown as CatalogEntry;
-
-function pairsOf(): Promise<UuidPairs> {
-  const metadata = { find: () => Promise.resolve([]), upsertEach: () => Promise.resolve() } as unknown as Metadata;
-  return UuidPairs.read(metadata, 1, signal);
-}
+const entry = { uuid: 'source', database: 'db', name: 'log', options: { capped: true } };
 
 function listed(uuid: string) {
   return [{ uuid, database: 'db', name: 'log' }];
 }
 
 test('records the new UUID of a capped collection that was recreated to empty it', async () => {
-  const pairs = await pairsOf();
+  const pairs = await pairsIn(new Map());
   await pairs.record([{ sourceUuid: 'source', destinationUuid: 'first' }], signal);
   await adoptCapped(pairs, [entry], listed('second'), signal);
   expect(pairs.destinationOf('source')).toBe('second');
 });
 
 test('replaces what a listing from before the last creation recorded', async () => {
-  const pairs = await pairsOf();
+  const pairs = await pairsIn(new Map());
   await pairs.record([{ sourceUuid: 'source', destinationUuid: 'created last' }], signal);
   await adoptCapped(pairs, [entry], listed('created before'), signal);
   await adoptCapped(pairs, [entry], listed('created last'), signal);
@@ -32,7 +25,7 @@ test('replaces what a listing from before the last creation recorded', async () 
 });
 
 test('does not adopt a collection that corresponds to another one of the source', async () => {
-  const pairs = await pairsOf();
+  const pairs = await pairsIn(new Map());
   await pairs.record(
     [
       { sourceUuid: 'source', destinationUuid: 'gone' },

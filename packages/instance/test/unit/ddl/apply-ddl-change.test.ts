@@ -8,6 +8,7 @@ import type { DdlChange } from '../../../src/store/ddl-journal.js';
 import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 import { compileNamespaceRemap, type NamespaceRemap, noRemap } from '../../../src/catalog/namespace-remap.js';
+import { pairsIn } from './pairs-in.js';
 
 const uuidOf = (byte: string): string => byte.repeat(16);
 const [sourceOrders, sourceNew] = [uuidOf('0a'), uuidOf('0b')];
@@ -87,23 +88,15 @@ beforeEach(() => {
   });
 });
 
-function apply(
+async function apply(
   operation: DdlChange['operation'],
   more: Partial<DdlChange> = {},
   remap: NamespaceRemap = noRemap,
 ): Promise<CatalogEntry | null> {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'] });
-  const uuidPairs = {
-    destinationOf: (source: string) => pairs.get(source) ?? null,
-    isRecorded: (uuid: string) => [...pairs.values()].includes(uuid),
-    record: (found: readonly { sourceUuid: string; destinationUuid: string }[]) => {
-      for (const { sourceUuid, destinationUuid } of found) pairs.set(sourceUuid, destinationUuid);
-      return Promise.resolve();
-    },
-  };
   const deps: ApplyDdlDependencies = {
     destination,
-    pairs: uuidPairs as never,
+    pairs: await pairsIn(pairs),
     filter: compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] }),
     remap,
     confirm: () => Promise.resolve(),

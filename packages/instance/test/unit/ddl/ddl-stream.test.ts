@@ -6,6 +6,7 @@ import { DdlStream, parseDdlEvent } from '../../../src/ddl/ddl-stream.js';
 import { fakeCluster } from '../fake-node-client.js';
 import { batchOf } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
+import { clientWith } from '../model/client-with.js';
 import { never, once } from '../model/parts.js';
 
 it('lets the server wait long while nothing is to be routed, and only briefly while a commit waits', async () => {
@@ -14,10 +15,9 @@ it('lets the server wait long while nothing is to be routed, and only briefly wh
     waits_ms.push(maxTime_ms);
     return Promise.resolve(batchOf([], {}));
   };
-  const router = {
-    label: 'router',
+  const router = clientWith({
     openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }),
-  } as unknown as NodeClient;
+  });
   let [isIdle, isAwaited] = [false, false];
   const stream = new DdlStream(
     fakeCluster({ router }),
@@ -53,7 +53,7 @@ it('reads each shard directly before 6.0 if it may, and returns what is below th
       next: () => Promise.resolve(batches.shift() ?? batchOf([], {})),
       close: () => Promise.resolve(),
     };
-    return { label, openCursor: () => Promise.resolve((opened.push(label), cursor)) } as unknown as NodeClient;
+    return clientWith({ label, openCursor: () => Promise.resolve((opened.push(label), cursor)) });
   };
   const shards = new Map([
     [

@@ -4,7 +4,7 @@ import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import type { DdlEvent } from '../../../src/ddl/ddl-stream.js';
 import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
-import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 import { compileNamespaceRemap, type NamespaceRemap, noRemap } from '../../../src/catalog/namespace-remap.js';
@@ -54,7 +54,7 @@ beforeEach(() => {
     entries.push(ddlChange);
     return Promise.resolve(ddlChange);
   };
-  const journal = { append, finish: () => Promise.resolve() } as unknown as DdlJournal;
+  const journal = { append, finish: () => Promise.resolve() };
   ledger = new DdlLedger(journal, 1, [entryOf('orders', orders, ['s0', 's1']), entryOf('items', items, [])], []);
   tracker = new DdlTracker({
     ledger,

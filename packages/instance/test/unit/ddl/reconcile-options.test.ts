@@ -34,10 +34,10 @@ beforeEach(() => {
   });
 });
 
-function deps(): LedDestination {
+function deps(): Pick<LedDestination, 'destination' | 'confirm'> {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
   const confirm = (): Promise<void> => (--allowed < 0 ? Promise.reject(replaced) : Promise.resolve());
-  return { destination, pairs: null as never, confirm };
+  return { destination, confirm };
 }
 
 function planned(view: CatalogEntry): CollectionPlan {

@@ -6,7 +6,7 @@ import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import { type DdlEvent, parseDdlEvent } from '../../../src/ddl/ddl-stream.js';
 import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
-import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
@@ -63,7 +63,7 @@ async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): 
     );
     return Promise.resolve({ ...found, ordinal, state: 'undone', entry: null });
   };
-  const ledger = new DdlLedger({ append, finish: () => Promise.resolve() } as unknown as DdlJournal, 1, atStart, []);
+  const ledger = new DdlLedger({ append, finish: () => Promise.resolve() }, 1, atStart, []);
   const filter = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
   const tracker = new DdlTracker({
     ledger,

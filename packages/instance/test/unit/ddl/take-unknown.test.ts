@@ -4,7 +4,7 @@ import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import { creationOf } from '../../../src/ddl/followed-collections.js';
 import { arrivedOf, takeUnknown } from '../../../src/ddl/take-unknown.js';
-import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { entryOf } from '../model/task-view.js';
 
@@ -33,7 +33,8 @@ beforeEach(() => {
     entries.push(ddlChange);
     return Promise.resolve(ddlChange);
   };
-  ledger = new DdlLedger({ append } as unknown as DdlJournal, 1, [entryOf({ uuid: orders, name: 'orders' }, [])], []);
+  const finish = () => Promise.reject(new Error('nothing is applied'));
+  ledger = new DdlLedger({ append, finish }, 1, [entryOf({ uuid: orders, name: 'orders' }, [])], []);
 });
 
 async function take(uuid = built, name = 'orders_new'): Promise<unknown[]> {

@@ -1,5 +1,6 @@
 import { BSON, MongoNetworkError, MongoServerError } from 'mongodb';
 import { describe, expect, it } from 'vitest';
+import { only } from '../../../../api/test/unit/only.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { createHttpApp } from '@convoy/api/http/http-app';
 import type { ContractService } from '@convoy/api/http/contract-service';
@@ -116,7 +117,7 @@ describe('values of documents', () => {
     };
     const access = { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false };
     const app = await createHttpApp({
-      service: { progress } as unknown as ContractService,
+      service: only<ContractService>({ progress }),
       access,
       isReady: () => true,
       logger,

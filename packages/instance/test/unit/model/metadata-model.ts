@@ -1,4 +1,7 @@
 import { BSON, type Document, Timestamp } from 'mongodb';
+import { Metadata } from '../../../src/store/metadata.js';
+import { clientWith } from './client-with.js';
+import { once } from './parts.js';
 
 /** The metadata database: documents by `_id`, and the few commands and operators that Convoy uses there. */
 export class MetadataModel {
@@ -78,6 +81,11 @@ export class MetadataModel {
     }
     return { n };
   }
+}
+
+/** The metadata as a process reads and writes it in the model, without failures. */
+export function metadataIn(model: MetadataModel): Metadata {
+  return new Metadata(clientWith({ command: (_database, sent) => Promise.resolve(model.run(sent)) }), once);
 }
 
 function matches(document: Document, filter: Document): boolean {

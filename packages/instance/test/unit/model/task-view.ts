@@ -8,6 +8,7 @@ import { taskCollection, type TaskCollection } from '../../../src/lifecycle/task
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { wholeRange } from '../../../src/store/partition.js';
 import type { Network } from './calls.js';
+import { clientWith } from './client-with.js';
 import { modelNamespace, modelUuid, type NamedCollection } from './change-events.js';
 import { SourceRouterClient } from './router-client.js';
 import { type ReadWitness, ShardClient } from './source-clients.js';
@@ -62,7 +63,7 @@ export function routerView(
   bounds: readonly RawValue[],
   atStart: readonly NamedCollection[] = [firstCollection],
 ): TaskView {
-  const unconnected = clusterOf(source, undefined as never, null);
+  const unconnected = clusterOf(source, clientWith({}), null);
   return {
     id: shard.id,
     atStart: atStart.map((collection) => entryOf(collection, bounds)),

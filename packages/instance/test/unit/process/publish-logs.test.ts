@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
-import type { Clock } from '../../../src/cluster/clock.js';
 import { RecentLogs } from '../../../src/logging/recent-logs.js';
 import { publishLogs } from '../../../src/process/publish-logs.js';
 
@@ -22,7 +21,7 @@ async function published(steps: readonly ((recent: RecentLogs) => void)[]): Prom
     if (step >= steps.length) ending.abort();
     return Promise.resolve();
   };
-  const clock = { monotonic_ms: () => now_ms, sleep } as unknown as Clock;
+  const clock = { monotonic_ms: () => now_ms, sleep };
   await publishLogs(recent, fleet as Parameters<typeof publishLogs>[1], clock, ending.signal);
   return sizes;
 }

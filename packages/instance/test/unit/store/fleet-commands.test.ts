@@ -1,23 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { missedCommand, missedCommands, noteCommand, type FleetCommands } from '../../../src/store/fleet-commands.js';
-import { Metadata } from '../../../src/store/metadata.js';
+import type { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords, type MigrationRecord } from '../../../src/store/migration-record.js';
-import type { TaskRecord } from '../../../src/store/task-record.js';
-import { clientWith } from '../model/client-with.js';
-import { MetadataModel } from '../model/metadata-model.js';
-import { never, once } from '../model/parts.js';
+import { metadataIn, MetadataModel } from '../model/metadata-model.js';
+import { taskWith as task } from '../model/migration-state.js';
+import { never } from '../model/parts.js';
 
 describe('a command of the whole fleet is recorded', () => {
   let metadata: Metadata;
   const recorded = async () => (await new MigrationRecords(metadata).read(never))?.fleetCommands;
 
   beforeEach(async () => {
-    const model = new MetadataModel();
-    metadata = new Metadata(
-      clientWith({ label: 'router', command: (_database, sent) => Promise.resolve(model.run(sent)) }),
-      once,
-    );
+    metadata = metadataIn(new MetadataModel());
     await new MigrationRecords(metadata).begin(
       {
         release: '2.0.0',
@@ -66,10 +61,6 @@ function migration(last: FleetCommands['last'], changes: Partial<MigrationRecord
     taskIds: ['a', 'b', 'c'],
   };
   return { ...none, fleetCommands: { noted: 9, last }, ...changes };
-}
-
-function task(changes: Partial<TaskRecord> = {}): TaskRecord {
-  return { started: true, paused: false, commitRequested: false, ...changes } as TaskRecord;
 }
 
 describe('a task has missed', () => {

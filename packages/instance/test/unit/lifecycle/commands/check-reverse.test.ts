@@ -1,11 +1,12 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { type Document, MongoServerSelectionError } from 'mongodb';
+import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { checkReverse, requireAnswer } from '../../../../src/lifecycle/commands/check-reverse.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { awayError, FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { recordWith, reversalWith, roundWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
 
 const [former, next] = [
@@ -28,15 +29,14 @@ function recordIn(phase: MigrationRecord['phase'], turns: number): MigrationReco
     verification: { enabled: false },
   });
   const [source, destination] = turns % 2 === 0 ? [former, next] : [next, former];
-  return {
+  return recordWith({
     options,
     phase,
-    failure: null,
     source,
     destination,
-    commit: { time: timestampOf(5n) },
-    reversal: { turns, openedAt: timestampOf(6n), isOver: false },
-  } as unknown as MigrationRecord;
+    commit: roundWith({ time: timestampOf(5n), sealed: true }),
+    reversal: reversalWith({ turns, openedAt: timestampOf(6n) }),
+  });
 }
 
 /** @param records found by each read */
@@ -82,7 +82,7 @@ it('it stays open when they have committed the migration back to it before', asy
   expect(sent).toEqual([false]);
 });
 
-const away = new MongoServerSelectionError('no server', {} as never);
+const away = awayError();
 
 it.each([
   ['is unreachable', () => Promise.reject(away), 'sourceUnavailable'],
@@ -91,7 +91,7 @@ it.each([
   ['is another cluster', () => Promise.reject(new ConvoyError('wrongCluster')), 'wrongCluster'],
 ])('a former source that %s refuses a reverse', async (_what, command: () => Promise<Document>, error) => {
   const cluster = fakeCluster({ router: Object.assign(new FakeNodeClient('router', () => ({})), { command }) });
-  await expect(requireAnswer({ clock: { sleep: settled } as never }, cluster, never)).rejects.toMatchObject({ error });
+  await expect(requireAnswer({ clock: { sleep: settled } }, cluster, never)).rejects.toMatchObject({ error });
 });
 
 it('every shard has to answer where shards are read directly', async () => {
@@ -104,6 +104,6 @@ it('every shard has to answer where shards are read directly', async () => {
       ['shard1', client('shard1')],
     ]),
   });
-  await requireAnswer({ clock: { sleep: () => new Promise(() => undefined) } as never }, cluster, never);
+  await requireAnswer({ clock: { sleep: () => new Promise(() => undefined) } }, cluster, never);
   expect(asked).toEqual(['router', 'shard0', 'shard1']);
 });

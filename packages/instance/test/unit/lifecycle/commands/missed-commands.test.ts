@@ -1,19 +1,19 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MissedCommands } from '../../../../src/lifecycle/commands/missed-commands.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import { createLogger } from '../../../../src/logging/logger.js';
+import type { FleetCommands } from '../../../../src/store/fleet-commands.js';
+import { viewWith } from '../../model/migration-state.js';
 import { never } from '../../model/parts.js';
 
-const options = { source: 'cluster0', destination: 'cluster1' };
+const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
 const last = { id: 'x', number: 1, turn: 0 };
-let commands: FleetLast;
+let commands: FleetCommands['last'];
 let refusal: ConvoyError | null;
 let taken: unknown[];
 let now_ms: number;
 let missed: MissedCommands;
-
-type FleetLast = Partial<Record<'start' | 'pause' | 'resume' | 'reverse', typeof last>>;
 
 const accept = (name: string) => (first?: unknown, second?: unknown) => {
   taken.push([name, first, second]);
@@ -25,14 +25,13 @@ beforeEach(() => {
   refusal = null;
   taken = [];
   now_ms = 0;
-  const record = () => ({ phase: 'starting', failure: null, options, fleetCommands: { noted: 1, last: commands } });
   missed = new MissedCommands(
     {
       clock: { monotonic_ms: () => now_ms, now_ms: () => 0, sleep: () => Promise.resolve(), random: () => 0 },
       logger: createLogger({ verbosity: 'FATAL' }),
     },
     'b',
-    { recorded: () => Promise.resolve({ record: record(), tasks: new Map() } as unknown as MigrationView) },
+    { recorded: () => Promise.resolve(viewWith({ options, fleetCommands: { noted: 1, last: commands } })) },
     { start: accept('start'), pause: accept('pause'), resume: accept('resume'), reverse: accept('reverse') },
   );
 });

@@ -1,6 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Document } from 'mongodb';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { only } from '../../../../../api/test/unit/only.js';
 import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 import type { InstanceConfig } from '../../../../src/config/instance-schema.js';
 import { lift, unblock } from '../../../../src/lifecycle/commands/unblock.js';
@@ -130,7 +131,7 @@ describe('a cluster that was opened as a destination', () => {
     };
   };
 
-  const run = (): Promise<void> => unblock({} as InstanceConfig, 'cluster1', never, connect);
+  const run = (): Promise<void> => unblock(only<InstanceConfig>({}), 'cluster1', never, connect);
 
   it('stays blocked as the source of another migration that commits', async () => {
     records.cluster0 = back;

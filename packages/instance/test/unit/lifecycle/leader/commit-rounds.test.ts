@@ -1,14 +1,13 @@
 import { Timestamp, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { drainRounds } from '../../../../src/lifecycle/leader/commit-rounds.js';
-import type { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
 import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { Condition } from '../../../../src/store/condition.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { depsWith } from '../../model/deps-with.js';
+import { recordWith, roundWith, taskWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
 
 let rounds: CommitRound[];
@@ -38,12 +37,8 @@ beforeEach(() => {
   untilApplied = () => Promise.resolve();
   [pauses_ms, roundsAtPauses] = [[], []];
   changed = new Condition();
-  const task = { drained: null, copied: { bytes: 0, documents: 0 } } as unknown as TaskRecord;
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  const view: MigrationView = {
-    record: { commit: null, options, taskIds: ['rs'], warnings: [] } as unknown as MigrationRecord,
-    tasks: new Map([['rs', task]]),
-  };
+  const task = taskWith({ _id: 'rs' });
+  const view: MigrationView = { record: recordWith({ taskIds: ['rs'] }), tasks: new Map([['rs', task]]) };
   const answer = (): void => {
     const round = rounds.at(-1)?.round ?? 0;
     const { eventsAbove, afterNotes } = answerOf(round);
@@ -72,7 +67,7 @@ beforeEach(() => {
     shardIds: ['rs'],
     shards: new Map([['rs', new FakeNodeClient('rs', { appendOplogNote: note })]]),
   });
-  deps = {
+  deps = depsWith({
     runtime: { retrying: once, clock: { sleep, monotonic_ms: () => (now_ms += 1_000) } },
     source,
     destination: fakeCluster({
@@ -85,7 +80,7 @@ beforeEach(() => {
     watch: {
       view,
       until: (condition: (seen: MigrationView) => boolean, signal: AbortSignal) =>
-        changed.until(() => condition(view), signal),
+        changed.until(() => condition(view), signal).then(() => view),
     },
     records: {
       updateAsLeader: (_epoch: number, { commit, estimatedTotalBytes }: Partial<MigrationRecord>) => {
@@ -95,28 +90,23 @@ beforeEach(() => {
         return Promise.resolve();
       },
     },
-  } as unknown as MigrationDependencies;
+  });
 });
 
 async function commit(): Promise<void> {
   const ddlChanges = {
     holdDdlWatermark: () => undefined,
     untilApplied: () => untilApplied(),
-    compare: () => Promise.resolve(),
+    compare: () => Promise.resolve(false),
     readSource: () => Promise.resolve([]),
     changedAfter: (time: bigint) => changedAfter(time),
   };
-  await drainRounds(deps, ddlChanges as unknown as DdlLeader, 1, never);
+  await drainRounds(deps, ddlChanges, 1, never);
 }
 
 /** A round that an earlier leader began this many seconds before the source's present time. */
 function begin(round: number, age_seconds: number): void {
-  const commit = {
-    round,
-    time: new Timestamp({ t: source_seconds - age_seconds, i: 1 }),
-    sealed: false,
-    catalogEpoch: null,
-  };
+  const commit = roundWith({ round, time: new Timestamp({ t: source_seconds - age_seconds, i: 1 }) });
   rounds.push(commit);
   deps.watch.view.record.commit = commit;
 }

@@ -4,16 +4,16 @@ import { type Document, MongoNetworkError, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
-import type { CallOptions, ClusterClient, NodeClient } from '../../../../src/cluster/node-client.js';
+import type { CallOptions, ClusterClient } from '../../../../src/cluster/node-client.js';
 import { commit } from '../../../../src/lifecycle/leader/commit.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import { Metadata } from '../../../../src/store/metadata.js';
-import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { storeEntries } from '../../../../src/store/task-storage.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster, serverError } from '../../fake-node-client.js';
-import { MetadataModel } from '../../model/metadata-model.js';
+import { clientWith } from '../../model/client-with.js';
+import { depsWith } from '../../model/deps-with.js';
+import { metadataIn, MetadataModel } from '../../model/metadata-model.js';
+import { recordWith, roundWith, taskWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
 
 const leaderEpoch = 1;
@@ -66,13 +66,7 @@ function destination(): ClusterClient {
       return Promise.resolve({ ok: log.push(`destination: ${Object.keys(sent)[0]}`) });
     return forgetsChanges && 'collMod' in sent ? Promise.resolve({ ok: 1 }) : client.command(database, sent, options);
   };
-  const router: NodeClient = {
-    label: client.label,
-    command,
-    openCursor: client.openCursor.bind(client),
-    write: client.write.bind(client),
-    close: () => Promise.resolve(),
-  };
+  const router = clientWith({ command, openCursor: client.openCursor.bind(client) });
   return fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0], clusterId: '0b' });
 }
 
@@ -88,25 +82,13 @@ function source(): ClusterClient {
     log.push(`source: ${Object.keys(sent)[0]}`);
     return answer();
   };
-  const router: NodeClient = {
-    label: client.label,
-    command,
-    openCursor: client.openCursor.bind(client),
-    write: client.write.bind(client),
-    close: () => Promise.resolve(),
-  };
+  const router = clientWith({ command, openCursor: client.openCursor.bind(client) });
   return fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
 }
 
 async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
   const model = new MetadataModel();
-  const metadata = new Metadata(
-    {
-      label: 'metadata',
-      command: (_database: string, command: Document) => Promise.resolve(model.run(command)),
-    } as unknown as NodeClient,
-    once,
-  );
+  const metadata = metadataIn(model);
   const indexes = [
     { v: 2, key: { _id: 1 }, name: '_id_' },
     { v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: 60 },
@@ -125,20 +107,13 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
     documentCount: 0,
   };
   await storeEntries(metadata, leaderEpoch, [storedEntry(entry)], never, 'committedCollections');
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  record = {
-    source: { clusterId: '0a' },
-    destination: { clusterId: '0b' },
+  record = recordWith({
     phase: 'committing',
     taskIds: ['rs'],
-    failure: null,
-    options,
-    commit: { catalogEpoch: leaderEpoch },
-    balancers: null,
-    warnings: [],
+    commit: roundWith({ sealed: true, catalogEpoch: leaderEpoch }),
     ...changes,
-  } as unknown as MigrationRecord;
-  const task = { drained: { round: 1, eventsAbove, deletedIn } } as unknown as TaskRecord;
+  });
+  const task = taskWith({ _id: 'rs', drained: { round: 1, eventsAbove, deletedIn } });
   const look = (): void => {
     if (task.drained === null || !record.lastLook || notes < notesUntilRead) return;
     task.drained.lookedTo = record.lastLook;
@@ -150,7 +125,7 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
     look();
     return Promise.resolve(view);
   };
-  const deps = {
+  const deps = depsWith({
     runtime: {
       retrying: once,
       logger: { info: () => undefined, warn: () => undefined },
@@ -173,7 +148,7 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
         return Promise.resolve(void log.push(...Object.keys(set)));
       },
     },
-  } as unknown as MigrationDependencies;
+  });
   await commit(deps, leaderEpoch, never);
 }
 

@@ -2,7 +2,7 @@ import { BSON, type Document, Timestamp } from 'mongodb';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
-import type { CallOptions, ClusterClient, NodeClient, RawBatch } from '../../../../src/cluster/node-client.js';
+import type { CallOptions, ClusterClient, RawBatch } from '../../../../src/cluster/node-client.js';
 import { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
 import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { storeEntries } from '../../../../src/store/task-storage.js';
@@ -10,6 +10,7 @@ import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
 import { Condition } from '../../../../src/store/condition.js';
 import { batchOf } from '../../model/calls.js';
 import { tokenOf } from '../../model/change-events.js';
+import { clientWith } from '../../model/client-with.js';
 import { never, settled } from '../../model/parts.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { depsOf, leaderEpoch, syncingMigration } from './leader-fixture.js';
@@ -34,7 +35,7 @@ function idleSource(): ClusterClient {
   const openCursor = () =>
     Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
   const command = (): Promise<Document> => Promise.resolve({ operationTime: new Timestamp({ t: 100, i: 1 }) });
-  const client = { label: 'source', openCursor, command } as unknown as NodeClient;
+  const client = clientWith({ label: 'source', openCursor, command });
   return fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], shards: new Map([['rs', client]]) });
 }
 

@@ -2,8 +2,9 @@ import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { UniqueIndexViolated } from '../../../../src/catalog/unique-violation.js';
 import { holdWhileViolated } from '../../../../src/lifecycle/leader/hold-commit.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import { depsWith } from '../../model/deps-with.js';
+import { viewWith } from '../../model/migration-state.js';
 import { never, rawOf } from '../../model/parts.js';
 
 it('documents that hold a commit are listed as long as they do, also while the list is rebuilt', async () => {
@@ -22,8 +23,8 @@ it('documents that hold a commit are listed as long as they do, also while the l
       return Promise.resolve(void counts.push(listed.size));
     },
   };
-  const record = { options: {}, warnings: [] } as unknown as MigrationRecord;
-  const deps = {
+  const view = viewWith();
+  const deps = depsWith({
     runtime: {
       clock: {
         now_ms: () => now_ms,
@@ -35,11 +36,11 @@ it('documents that hold a commit are listed as long as they do, also while the l
     },
     records: {
       updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) =>
-        Promise.resolve(void Object.assign(record, set)),
+        Promise.resolve(void Object.assign(view.record, set)),
     },
-    watch: { view: { record }, refresh: () => Promise.resolve({ record }) },
+    watch: { view, refresh: () => Promise.resolve(view) },
     metadata,
-  } as unknown as MigrationDependencies;
+  });
   /** `_id`s with the same key, at each attempt. */
   const tries = [[1, 2, 3], [1, 2, 3], [2, 3], []];
   const restore = (): Promise<void> => {

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-import type { Clock } from '../../../../src/cluster/clock.js';
 import { IdleDetector, IdleTasks } from '../../../../src/lifecycle/leader/idle.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import { recordWith, taskWith } from '../../model/migration-state.js';
 
 let now_ms = 5_000;
-const clock = { monotonic_ms: () => now_ms } as Clock;
+const clock = { monotonic_ms: () => now_ms };
 
 it('a value is idle once it has not changed for some time, until its first change', () => {
   const idle = new IdleDetector(clock, 100);
@@ -25,9 +24,9 @@ it('a value is idle once it has not changed for some time, until its first chang
 });
 
 it('tasks are idle after ten seconds without work, and not while a commit is requested', () => {
-  const task = { eventsApplied: 1, copied: { bytes: 1, documents: 1 }, copyDone: true, commitRequested: false };
-  const view = { record: { phase: 'syncing', ddlChanges: { known: 0, done: 0 } }, tasks: new Map([['rs', task]]) };
-  const idle = new IdleTasks({ view: view as unknown as MigrationView }, clock);
+  const task = taskWith({ eventsApplied: 1, copied: { bytes: 1, documents: 1 }, copyDone: true });
+  const view = { record: recordWith({ phase: 'syncing' }), tasks: new Map([['a', task]]) };
+  const idle = new IdleTasks({ view }, clock);
   const after = (later_ms: number): boolean => {
     now_ms += later_ms;
     return idle.isIdle();

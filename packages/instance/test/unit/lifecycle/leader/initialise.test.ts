@@ -1,9 +1,10 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { stopBalancers } from '../../../../src/lifecycle/leader/initialise.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationPhase, MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { depsWith } from '../../model/deps-with.js';
+import { recordWith, viewWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
 
 let modes: { source: string; destination: string };
@@ -31,19 +32,19 @@ function cluster(side: keyof typeof modes) {
 /** @param phase the migration's when the balancers are stopped; null once it was cleaned up */
 async function stop(phase: MigrationPhase | null): Promise<void> {
   const records = {
-    read: () => Promise.resolve(phase === null ? null : { phase }),
+    read: () => Promise.resolve(phase === null ? null : recordWith({ phase })),
     updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) =>
       Promise.resolve(void (recorded = set.balancers ?? null)),
     confirmLeader: () => (phase === 'starting' ? Promise.resolve() : Promise.reject(new ConvoyError('staleEpoch'))),
   };
-  const deps = {
+  const deps = depsWith({
     runtime: { retrying: once },
     source: cluster('source'),
     destination: cluster('destination'),
     records,
-    watch: { view: { record: { balancers: null, options: {} } } },
-  };
-  await stopBalancers(deps as unknown as MigrationDependencies, 1, never);
+    watch: { view: viewWith() },
+  });
+  await stopBalancers(deps, 1, never);
 }
 
 describe('stopping the balancers', () => {

@@ -5,12 +5,12 @@ import { compileNamespaceFilter } from '../../../../src/catalog/namespace-filter
 import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
 import type { CallOptions, ClusterClient } from '../../../../src/cluster/node-client.js';
 import { refuseLateWrites } from '../../../../src/lifecycle/leader/last-look.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { clientWith } from '../../model/client-with.js';
+import { depsWith } from '../../model/deps-with.js';
+import { taskWith, viewWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
 
 const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', keepBalancer: true });
@@ -42,10 +42,9 @@ beforeEach(() => {
 async function look(): Promise<void> {
   const catalog = await readCatalog(clusterOf(source), compileNamespaceFilter(options), never);
   for (const collection of source.databases.get('shop')?.collections.values() ?? []) collection.uuid = new BSON.UUID();
-  const record = { options, warnings: [], taskIds: ['a'] } as unknown as MigrationRecord;
-  const task = { drained: null } as unknown as TaskRecord;
-  const view = { record, tasks: new Map([['a', task]]) };
-  const deps = {
+  const task = taskWith();
+  const view = { ...viewWith({ options }), tasks: new Map([['a', task]]) };
+  const deps = depsWith({
     runtime: { retrying: once, clock: { monotonic_ms: () => 0 } },
     source: clusterOf(source),
     destination: clusterOf(destination),
@@ -54,13 +53,14 @@ async function look(): Promise<void> {
     records: {
       updateAsLeader: (_epoch: number, { lastLook }: Partial<MigrationRecord>) => {
         const news = found[Math.min(looks, found.length - 1)];
+        if (news === undefined || !lastLook) throw new Error('there is a look, and news of it');
         looks += 1;
-        task.drained = { round: 1, deletedIn: [], ...news, lookedTo: lastLook } as unknown as TaskRecord['drained'];
-        record.lastLook = lastLook ?? null;
+        task.drained = { round: 1, deletedIn: [], ...news, lookedTo: lastLook };
+        view.record.lastLook = lastLook;
         return Promise.resolve();
       },
     },
-  } as unknown as MigrationDependencies;
+  });
   await refuseLateWrites(deps, 1, catalog, never);
 }
 

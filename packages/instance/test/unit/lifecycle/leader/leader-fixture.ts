@@ -1,8 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
-import { type Document, Timestamp } from 'mongodb';
+import { Timestamp } from 'mongodb';
 import { systemClock } from '../../../../src/cluster/clock.js';
-import type { NodeClient } from '../../../../src/cluster/node-client.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
@@ -10,11 +9,10 @@ import { createRuntime } from '../../../../src/lifecycle/migration/runtime.js';
 import { createLogger } from '../../../../src/logging/logger.js';
 import { Metrics } from '../../../../src/metrics/metrics.js';
 import { DdlJournal } from '../../../../src/store/ddl-journal.js';
-import { Metadata } from '../../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../../src/store/migration-record.js';
 import { TaskRecords } from '../../../../src/store/task-record.js';
-import { MetadataModel } from '../../model/metadata-model.js';
-import { never, once } from '../../model/parts.js';
+import { metadataIn, MetadataModel } from '../../model/metadata-model.js';
+import { never } from '../../model/parts.js';
 
 export const leaderEpoch = 1;
 
@@ -22,14 +20,7 @@ type Stored = Pick<MigrationDependencies, 'metadata' | 'records' | 'taskRecords'
 
 /** A running migration under its first leader, in a model of the metadata database. */
 export async function syncingMigration(taskIds: string[]): Promise<Stored> {
-  const model = new MetadataModel();
-  const metadata = new Metadata(
-    {
-      label: 'metadata',
-      command: (_database: string, sent: Document) => Promise.resolve(model.run(sent)),
-    } as unknown as NodeClient,
-    once,
-  );
+  const metadata = metadataIn(new MetadataModel());
   const records = new MigrationRecords(metadata);
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
   await records.begin(

@@ -3,10 +3,11 @@ import { beforeEach, expect, it } from 'vitest';
 import { planDestination } from '../../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { makeCollections } from '../../../../src/lifecycle/leader/make-collections.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { indexAsRead } from '../../catalog/as-read.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-node-client.js';
+import { depsWith } from '../../model/deps-with.js';
+import { viewWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
 import { noRemap } from '../../../../src/catalog/namespace-remap.js';
 
@@ -39,15 +40,13 @@ let isDeposed: boolean;
 function make(leaderEpoch: number): Promise<unknown> {
   const destination = fakeCluster({ router: server.client, shardIds: ['a', 'b'] });
   const plan = planDestination(catalog, { source: destination, destination, indexScope: 'all', remap: noRemap });
-  const deps = {
+  const deps = depsWith({
     runtime: { retrying: once },
     destination,
     records: { confirmLeader: () => (isDeposed ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()) },
-    watch: {
-      view: { record: { options: { includeNamespaces: [], excludeNamespaces: [], buildIndexes: 'beforeDataCopy' } } },
-    },
+    watch: { view: viewWith() },
     onIndexProgress: () => undefined,
-  } as unknown as MigrationDependencies;
+  });
   return makeCollections(deps, leaderEpoch, catalog, plan, never);
 }
 

@@ -1,9 +1,10 @@
 import { Binary, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { transactionsWarning, untilTransactionsEnd } from '../../../../src/lifecycle/leader/source-transactions.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { depsWith } from '../../model/deps-with.js';
+import { viewWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
 
 describe('transactions that are open when a commit time is taken', () => {
@@ -16,8 +17,7 @@ describe('transactions that are open when a commit time is taken', () => {
   async function wait(looks: number[][], step_ms: number, warnings: MigrationRecord['warnings'] = []): Promise<number> {
     let [now_ms, asked] = [0, 0];
     warned = [];
-    const record = { warnings };
-    const view = { record };
+    const view = viewWith({ warnings });
     const transaction = (session: number): Document => ({
       lsid: { id: new Binary(Buffer.alloc(16, session), 4) },
       txnNumber: 1,
@@ -28,11 +28,11 @@ describe('transactions that are open when a commit time is taken', () => {
       return { cursor: { firstBatch: found.length === 0 ? [] : [{ _id: null, found }] } };
     };
     const updateAsLeader = (_epoch: number, set: Partial<MigrationRecord>): Promise<void> => {
-      Object.assign(record, set);
-      return Promise.resolve(void warned.push(record.warnings[0]?.name));
+      Object.assign(view.record, set);
+      return Promise.resolve(void warned.push(view.record.warnings[0]?.name));
     };
     const clock = { monotonic_ms: () => now_ms, sleep: () => Promise.resolve(void (now_ms += step_ms)) };
-    const deps = {
+    const deps = depsWith({
       runtime: { retrying: once, clock, logger: { warn: () => undefined } },
       source: fakeCluster({
         router: new FakeNodeClient('source', { aggregate }),
@@ -41,8 +41,8 @@ describe('transactions that are open when a commit time is taken', () => {
       }),
       watch: { view, refresh: () => Promise.resolve(view) },
       records: { updateAsLeader },
-    };
-    await untilTransactionsEnd(deps as unknown as MigrationDependencies, 1, never);
+    });
+    await untilTransactionsEnd(deps, 1, never);
     return asked;
   }
 

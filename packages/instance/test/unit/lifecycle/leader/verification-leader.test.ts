@@ -1,12 +1,12 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Timestamp } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
-import type { NodeClient } from '../../../../src/cluster/node-client.js';
 import { verifyDocuments } from '../../../../src/lifecycle/leader/verification-leader.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { TaskRecord } from '../../../../src/store/task-record.js';
-import { fakeCluster } from '../../fake-node-client.js';
+import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { depsWith } from '../../model/deps-with.js';
+import { roundWith, verificationWith, viewWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
 
 const commitTime = new Timestamp({ t: 100, i: 1 });
@@ -24,24 +24,16 @@ beforeEach(() => {
 
 /** One look of a leader; every task answers at once. */
 async function look(restored: boolean): Promise<void> {
-  const options = { verification: { enabled: true } };
-  const viewOf = (): MigrationView => {
-    const record = {
-      options,
-      taskIds: ['rs'],
-      commit: { time: commitTime },
-      ddlChanges: { known: 0, done: 0 },
-      verification: asked,
-    };
-    const task = { verification: { planned: 0, answered: asked?.number ?? null, mismatches } };
-    return { record: record as unknown as MigrationRecord, tasks: new Map([['rs', task as unknown as TaskRecord]]) };
-  };
-  const command = (): Promise<unknown> =>
-    Promise.resolve({ ok: 1, operationTime: destinationTime, $clusterTime: { clusterTime: destinationTime } });
-  const openCursor = (): Promise<unknown> => Promise.resolve({ close: () => Promise.resolve() });
-  const deps = {
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: true } });
+  const commit = roundWith({ time: commitTime, sealed: true });
+  const viewOf = (): MigrationView =>
+    viewWith({ options, commit, verification: asked ?? null }, [
+      { verification: verificationWith({ answered: asked?.number ?? 0, mismatches }) },
+    ]);
+  const answer = () => ({ operationTime: destinationTime, $clusterTime: { clusterTime: destinationTime } });
+  const deps = depsWith({
     runtime: { retrying: once },
-    destination: fakeCluster({ router: { label: 'router', command, openCursor } as unknown as NodeClient }),
+    destination: fakeCluster({ router: new FakeNodeClient('router', answer) }),
     fleet: { wake: () => undefined },
     metadata: { findSome: () => Promise.resolve([]) },
     watch: {
@@ -58,8 +50,8 @@ async function look(restored: boolean): Promise<void> {
         return Promise.resolve();
       },
     },
-  };
-  await verifyDocuments(deps as unknown as MigrationDependencies, leaderEpoch, restored, never);
+  });
+  await verifyDocuments(deps, leaderEpoch, restored, never);
 }
 
 function before(restored: boolean, source = commitTime): void {

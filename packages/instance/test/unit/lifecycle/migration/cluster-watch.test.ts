@@ -7,9 +7,9 @@ import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client
 const { signal } = new AbortController();
 
 /** A clock on which every measurement takes this long, and a sleep no time. */
-function clockOf(look_ms: number): Clock {
+function clockOf(look_ms: number): Pick<Clock, 'monotonic_ms' | 'sleep'> {
   let now_ms = 0;
-  return { monotonic_ms: () => (now_ms += look_ms), sleep: () => Promise.resolve() } as unknown as Clock;
+  return { monotonic_ms: () => (now_ms += look_ms), sleep: () => Promise.resolve() };
 }
 
 function routerOf(t: number): FakeNodeClient {

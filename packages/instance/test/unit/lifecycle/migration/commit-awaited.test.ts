@@ -1,4 +1,3 @@
-import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import type { Warning } from '@convoy/api/contract/progress';
 import {
@@ -9,16 +8,11 @@ import {
 } from '../../../../src/lifecycle/migration/commit-awaited.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { roundWith, viewWith } from '../../model/migration-state.js';
 
 type Phase = MigrationRecord['phase'];
 
-const round = (number: number, sealed = false): CommitRound => ({
-  round: number,
-  time: new Timestamp({ t: 1, i: 1 }),
-  sealed,
-  catalogEpoch: null,
-});
+const round = (number: number, sealed = false): CommitRound => roundWith({ round: number, sealed });
 
 /** A task and a peer. */
 function viewOf(
@@ -29,15 +23,13 @@ function viewOf(
   warnings: Warning[] = [],
 ): MigrationView {
   const taskIds = ['shard0', 'shard1'];
-  const task = (id: string) =>
-    ({
+  return viewWith(
+    { phase, commit, taskIds, warnings },
+    taskIds.map((id) => ({
       commitRequested: reported.includes(id),
       drained: drained === null ? null : { round: drained, eventsAbove: 0 },
-    }) as unknown as TaskRecord;
-  return {
-    record: { phase, commit, taskIds, warnings } as unknown as MigrationRecord,
-    tasks: new Map(taskIds.map((id) => [id, task(id)])),
-  };
+    })),
+  );
 }
 
 const all = ['shard0', 'shard1'];

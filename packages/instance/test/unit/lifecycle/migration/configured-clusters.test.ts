@@ -1,21 +1,23 @@
-import { MongoNetworkError, MongoServerSelectionError } from 'mongodb';
+import { MongoNetworkError } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterClient } from '../../../../src/cluster/node-client.js';
+import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import type { ClusterName, Connect } from '../../../../src/lifecycle/migration/clusters.js';
 import { ConfiguredClusters } from '../../../../src/lifecycle/migration/configured-clusters.js';
-import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
+import { createLogger } from '../../../../src/logging/logger.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
-import { never, once, settled } from '../../model/parts.js';
+import { awayError, FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
+import { recordWith, reversalWith } from '../../model/migration-state.js';
+import { never, once, settled, times } from '../../model/parts.js';
 
 const ids = { cluster0: '00', cluster1: '01' };
-const committed = {
+const committed = recordWith({
   phase: 'committed',
-  failure: null,
   source: { name: 'cluster0', clusterId: '00' },
   destination: { name: 'cluster1', clusterId: '01' },
-} as unknown as MigrationRecord;
-const opening = { ...committed, phase: 'opening' } as MigrationRecord;
+});
+const opening: MigrationRecord = { ...committed, phase: 'opening' };
+const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination' } });
 
 /** The record on each cluster; a cluster that is away does not answer before it comes back. */
 let records: Record<ClusterName, MigrationRecord | null>;
@@ -40,10 +42,18 @@ beforeEach(() => {
   records = { cluster0: null, cluster1: null };
   comesBack = { cluster0: Promise.resolve(), cluster1: Promise.resolve() };
   [closed, logged] = [[], []];
-  const logger = {
-    error: ({ event, cluster }: { event: string; cluster: string }) => void logged.push([event, cluster]),
-  };
-  clusters = new ConfiguredClusters({ retrying: once, logger } as unknown as Runtime, connect);
+  clusters = new ConfiguredClusters({ config, retrying: once, logger }, connect);
+});
+
+/** Takes the errors of a log. */
+const logger = createLogger({
+  verbosity: 'ERROR',
+  stream: {
+    write: (line) => {
+      const { event, cluster } = JSON.parse(line) as Record<string, unknown>;
+      logged.push([event, cluster]);
+    },
+  },
 });
 
 const connected = (): string[] => clusters.connected.map(([name]) => name);
@@ -68,21 +78,18 @@ describe('a starting instance', () => {
     expect(connected()).toEqual(['cluster1']);
   });
 
-  it.each([
-    ['that is running', { ...committed, phase: 'committing' }],
-    [
-      'that has failed',
-      { ...committed, phase: 'committing', failure: { error: 'writeRefused', errorDescription: '' } },
-    ],
+  it.each<[string, Partial<MigrationRecord>]>([
+    ['that is running', { phase: 'committing' }],
+    ['that has failed', { phase: 'committing', failure: { error: 'writeRefused', errorDescription: '' } }],
     [
       'whose state is on the source, since it was reversed',
-      { ...committed, source: committed.destination, destination: committed.source, reversal: { turns: 1 } },
+      { source: committed.destination, destination: committed.source, reversal: reversalWith({ turns: 1 }) },
     ],
-    ['of other clusters', { ...committed, destination: { name: 'cluster1', clusterId: '09' } }],
-    ['of clusters with other names', { ...committed, destination: { name: 'cluster0', clusterId: '01' } }],
-  ])('waits for both of a migration %s', async (_, record) => {
-    records.cluster1 = record as unknown as MigrationRecord;
-    const away = new MongoServerSelectionError('no server', {} as never);
+    ['of other clusters', { destination: { name: 'cluster1', clusterId: '09' } }],
+    ['of clusters with other names', { destination: { name: 'cluster0', clusterId: '01' } }],
+  ])('waits for both of a migration %s', async (_, changes) => {
+    records.cluster1 = { ...committed, ...changes };
+    const away = awayError();
     comesBack.cluster0 = Promise.reject(away);
     await expect(clusters.open(never)).rejects.toBe(away);
     comesBack.cluster0 = Promise.resolve();
@@ -96,14 +103,10 @@ it('reports what it waits for until it is there, with hosts only for those who m
   let comeBack: () => void = () => undefined;
   comesBack.cluster1 = new Promise((resolve) => (comeBack = resolve));
   const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
-  const reason = { servers: new Map([['db.example:27017', { error: new MongoNetworkError('connect', { cause }) }]]) };
-  const away = new MongoServerSelectionError('connect', reason as never);
+  const away = awayError({ 'db.example:27017': new MongoNetworkError('connect', { cause }) });
   let tries = 0;
   const waiting = new ConfiguredClusters(
-    {
-      retrying: (_what: string, operation: () => Promise<unknown>) => operation().catch(operation),
-      logger: {},
-    } as unknown as Runtime,
+    { config, logger, retrying: times(2) },
     async (config, name, access, signal) =>
       name === 'cluster0' && (tries += 1) === 1
         ? Promise.reject(away)

@@ -1,13 +1,12 @@
-import { idleProgress } from '@convoy/api/contract/progress';
-import type { FleetNews, InstanceReport } from '@convoy/api/fleet/fleet';
+import type { FleetNews } from '@convoy/api/fleet/fleet';
+import { idleReport } from '@convoy/api/fleet/idle-report';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { Timestamp } from 'mongodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Clock } from '../../../../src/cluster/clock.js';
 import { MigrationWatch, untilOrFor } from '../../../../src/lifecycle/migration/migration-watch.js';
-import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
-import type { MigrationRecord, MigrationRecords } from '../../../../src/store/migration-record.js';
-import type { TaskRecord, TaskRecords } from '../../../../src/store/task-record.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { recordWith, taskWith, viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
 
@@ -54,7 +53,13 @@ const clock = {
     await settled();
     signal.throwIfAborted();
   },
-} as unknown as Clock;
+};
+
+/** Tasks of others, which nobody reads. */
+const unread = {
+  readAll: () => Promise.reject(new Error('nobody reads all tasks')),
+  readSome: () => Promise.reject(new Error('nobody reads single tasks')),
+};
 
 beforeEach(async () => {
   reads = 0;
@@ -63,25 +68,18 @@ beforeEach(async () => {
   stop = new AbortController();
   [ddlWatermark, taskReads] = [null, 0];
   fleet = new TalkingFleet();
-  const record = {
-    startTime: time(1),
-    ddlWatermark: null,
-    ddlChanges: { known: 0, done: 0 },
-    taskIds: [],
-  } as unknown as MigrationRecord;
+  const record = recordWith({ startTime: time(1), taskIds: [] });
   const read = async (): Promise<MigrationRecord> => {
     reads += 1;
     const release = `after ${reads} readings`;
     await answered;
     return { ...record, release, ddlWatermark: ddlWatermark === null ? null : { time: ddlWatermark } };
   };
-  const records = { read } as unknown as MigrationRecords;
   const readAll = (): Promise<TaskRecord[]> => {
     taskReads += 1;
     return Promise.resolve([]);
   };
-  const tasks = { readAll } as unknown as TaskRecords;
-  watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, { record, tasks: new Map() }, []);
+  watch = new MigrationWatch({ read }, { ...unread, readAll }, fleet, { clock }, { record, tasks: new Map() }, []);
   running = watch.run(stop.signal).catch(() => undefined);
   await rested();
 });
@@ -124,7 +122,7 @@ describe('the state of a migration', () => {
 
   it('is not read for reports, which come all the time', async () => {
     for (let step = 0; step < 5; step += 1) {
-      fleet.report({ identity, step: String(step), progress: idleProgress() } as unknown as InstanceReport);
+      fleet.report(idleReport(identity, { step: String(step) }));
       await rested();
     }
     expect(reads).toBe(0);
@@ -181,23 +179,14 @@ describe('news', () => {
     commitRequested: boolean,
   ): Promise<number | undefined> {
     const taskIds = Array.from({ length: tasks }, (_, number) => `shard${number}`);
-    const view = {
-      record: { phase, taskIds, startTime: null, ddlWatermark: null, ddlChanges: {} } as unknown as MigrationRecord,
-      tasks: new Map(taskIds.map((id) => [id, { commitRequested } as unknown as TaskRecord])),
-    };
+    const view = viewWith(
+      { phase, taskIds },
+      taskIds.map(() => ({ commitRequested })),
+    );
     pauses_ms = [];
-    const unread = {};
+    const read = () => Promise.reject(new Error('nobody reads the record'));
     const end = AbortSignal.abort(new Error('the first pause is enough'));
-    await new MigrationWatch(
-      unread as unknown as MigrationRecords,
-      unread as unknown as TaskRecords,
-      fleet,
-      { clock } as Runtime,
-      view,
-      [],
-    )
-      .run(end)
-      .catch(() => undefined);
+    await new MigrationWatch({ read }, unread, fleet, { clock }, view, []).run(end).catch(() => undefined);
     return pauses_ms[0];
   }
 
@@ -221,11 +210,11 @@ describe('a large fleet', () => {
   let fleet: LoneFleet;
   let watch: MigrationWatch;
 
-  const taskOf = (_id: string) => ({ _id, acknowledged: reads.own }) as unknown as TaskRecord;
+  const taskOf = (_id: string): TaskRecord => taskWith({ _id, acknowledged: reads.own });
 
   beforeEach(() => {
     [now_ms, phase, reads, fleet] = [0, 'syncing', { all: 0, own: 0 }, new LoneFleet()];
-    const record = { startTime: null, ddlWatermark: null, ddlChanges: {}, taskIds: ids } as unknown as MigrationRecord;
+    const record = recordWith({ taskIds: ids });
     const read = (): Promise<MigrationRecord> => Promise.resolve({ ...record, phase });
     const tasks = {
       readAll: () => Promise.resolve(ids.map(taskOf)).finally(() => (reads.all += 1)),
@@ -235,10 +224,10 @@ describe('a large fleet', () => {
       },
     };
     watch = new MigrationWatch(
-      { read } as unknown as MigrationRecords,
-      tasks as unknown as TaskRecords,
+      { read },
+      tasks,
       fleet,
-      { clock: { ...clock, monotonic_ms: () => now_ms } } as Runtime,
+      { clock: { ...clock, monotonic_ms: () => now_ms } },
       { record: { ...record, phase }, tasks: new Map(ids.map((id) => [id, taskOf(id)])) },
       ['shard7'],
     );

@@ -6,9 +6,9 @@ import { compileNamespaceFilter } from '../../../../src/catalog/namespace-filter
 import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
 import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 import { movedCatalog } from '../../../../src/lifecycle/migration/moved-catalog.js';
-import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-node-client.js';
+import { recordWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
 
 const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', keepBalancer: true });
@@ -39,7 +39,7 @@ function move(): void {
 
 function moved(): Promise<Catalog | null> {
   const clusters = { runtime: { retrying: once }, source: clusterOf(source), destination: clusterOf(destination) };
-  return movedCatalog(clusters, { options } as unknown as MigrationRecord, committed, never);
+  return movedCatalog(clusters, recordWith({ options }), committed, never);
 }
 
 const ordersOf = (server: FakeCatalogServer) => {

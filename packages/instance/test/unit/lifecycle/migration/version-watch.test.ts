@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Clock } from '../../../../src/cluster/clock.js';
 import { VersionWatch } from '../../../../src/lifecycle/migration/version-watch.js';
 import { never } from '../../model/parts.js';
 
-const clock = { sleep: () => Promise.resolve() } as unknown as Clock;
+const clock = { sleep: () => Promise.resolve() };
 
 it('the versions of the clusters are those of the last look that they answered', async () => {
   const looks = [() => 'lowered', () => Promise.reject(new Error('no answer')), () => null];

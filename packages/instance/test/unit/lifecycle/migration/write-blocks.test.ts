@@ -8,6 +8,7 @@ import { untilAborted } from '../../../../src/cluster/within.js';
 import { blocksAfterFailure, bringBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
 import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { recordWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
@@ -23,15 +24,13 @@ function recordIn(
     enableUserWriteBlocking,
     verification: { enabled: false },
   });
-  return {
+  return recordWith({
     options,
     phase,
-    failure: null,
-    sourceReleased: false,
-    source: { clusterId: '01' },
-    destination: { clusterId: '02' },
+    source: { name: 'cluster0', clusterId: '01' },
+    destination: { name: 'cluster1', clusterId: '02' },
     ...more,
-  } as unknown as MigrationRecord;
+  });
 }
 
 describe('which cluster refuses user writes', () => {

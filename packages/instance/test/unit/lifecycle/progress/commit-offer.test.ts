@@ -5,11 +5,12 @@ import { idleReport } from '@convoy/api/fleet/idle-report';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { VerificationStats } from '../../../../src/lifecycle/stats/verification-stats.js';
-import type { TaskStats } from '../../../../src/lifecycle/stats/task-stats.js';
+import type { JudgedStats } from '../../../../src/lifecycle/stats/commit-readiness.js';
 import { VerificationReadiness } from '../../../../src/lifecycle/stats/verification-readiness.js';
 import { CommitOffer } from '../../../../src/lifecycle/progress/commit-offer.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { LastingDifferences } from '../../../../src/store/task-record.js';
+import { viewWith } from '../../model/migration-state.js';
 import { never } from '../../model/parts.js';
 import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
 
@@ -23,11 +24,13 @@ function viewOf(
   task: { copyDone: boolean; paused: boolean } | null,
   record: Partial<MigrationView['record']> = {},
 ): MigrationView {
-  return {
-    record: { taskIds: ['shard0', 'shard1'], options: optionsOf('beforeDataCopy'), ...record },
-    tasks: new Map(task === null ? [] : [['shard1', task]]),
-  } as unknown as MigrationView;
+  return viewWith(
+    { taskIds: ['shard0', 'shard1'], options: optionsOf('beforeDataCopy'), ...record },
+    task === null ? [] : [{ _id: 'shard1', ...task }],
+  );
 }
+
+const ready: JudgedStats = { copyDone: true, followsStream: true, lag_seconds: 0 };
 
 /** Two instances: the own one with shard0, and a peer with shard1. */
 class Fixture {
@@ -35,8 +38,8 @@ class Fixture {
   readonly run = {
     failure: null,
     state: 'RUNNING' as 'RUNNING' | 'PAUSED' | 'COMMITTED' | 'REVERSING',
-    verification: null as null | (Partial<VerificationStats> | null)[],
-    liveStats: [{ copyDone: true, followsStream: true, lag_seconds: 0 } as TaskStats],
+    verification: null as null | (Pick<VerificationStats, 'blocker'> | null)[],
+    liveStats: [ready],
     view: viewOf({ copyDone: true, paused: false }),
     deps: { ownIds: ['shard0'] },
     isCommitRequested: () => Promise.resolve(this.isTakenElsewhere),
@@ -56,16 +59,16 @@ class Fixture {
 
   /** The blockers in progress, by instance and reason. */
   get blockers(): string[] | null {
-    return this.offer.blockers(this.#run)?.map(({ instance, reason }) => `${instance} ${reason}`) ?? null;
+    return this.offer.blockers(this.run)?.map(({ instance, reason }) => `${instance} ${reason}`) ?? null;
   }
 
   /** Whether progress offers a commit now. */
   get stands(): boolean {
-    return this.offer.stands(this.#run);
+    return this.offer.stands(this.run);
   }
 
   commit(): Promise<void> {
-    return this.clock.run(this.offer.untilItStands(this.#run, never));
+    return this.clock.run(this.offer.untilItStands(this.run, never));
   }
 
   /** Changes something after a time, while a command waits. */
@@ -79,17 +82,13 @@ class Fixture {
     for (let look = 0; look < looks; look += 1) {
       reported.push(
         this.offer
-          .warnings(this.#run)
+          .warnings(this.run)
           .map(({ name, description }) => `${name}: ${description}`)
           .join(),
       );
       await this.clock.run(this.clock.sleep(5_000, never));
     }
     return reported;
-  }
-
-  get #run(): Parameters<CommitOffer['untilItStands']>[0] {
-    return this.run as unknown as Parameters<CommitOffer['untilItStands']>[0];
   }
 
   #report(): SeenReport {
@@ -133,7 +132,7 @@ describe('a commit', () => {
   it.each([
     [
       'the copy goes on',
-      (fixture: Fixture) => (fixture.run.liveStats = [{ ...fixture.run.liveStats[0], copyDone: false } as TaskStats]),
+      (fixture: Fixture) => (fixture.run.liveStats = [{ ...ready, copyDone: false }]),
       'collections are still being copied',
     ],
     [
@@ -282,7 +281,7 @@ describe('a commit that is not offered although everything is copied', () => {
 
   it('causes no warning while the copy continues, or nothing runs', async () => {
     const fixture = new Fixture();
-    fixture.run.liveStats = [{ ...fixture.run.liveStats[0], copyDone: false } as TaskStats];
+    fixture.run.liveStats = [{ ...ready, copyDone: false }];
     expect(await fixture.warnings(5)).toEqual(['', '', '', '', '']);
     fixture.run.liveStats = [];
     expect(await fixture.warnings(5)).toEqual(['', '', '', '', '']);
@@ -318,7 +317,7 @@ it('a commit that is not offered always has a blocker, and one that is offered h
     fc.property(cases, (one) => {
       const fixture = new Fixture();
       fixture.run.state = one.state;
-      fixture.run.liveStats = one.tasks as unknown as TaskStats[];
+      fixture.run.liveStats = one.tasks;
       fixture.run.view = viewOf(one.task);
       fixture.peer = one.peer;
       if (one.verification !== null)

@@ -2,39 +2,36 @@ import { commitStepNames } from '@convoy/api/contract/current-step';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import { currentStepOf } from '../../../../src/lifecycle/progress/current-step.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { reversalWith, verificationWith, viewWith } from '../../model/migration-state.js';
 
 const time = Timestamp.fromBits(1, 100);
 const began = new Date('2026-01-31T12:00:00Z');
 
 type Changes = Partial<MigrationRecord>;
 
-function stepOf(
-  record: Changes,
-  tasks: readonly Partial<TaskRecord>[],
-  state: 'COMMITTING' | 'REVERSING' = 'COMMITTING',
-) {
+function viewOf(record: Changes, tasks: readonly Partial<TaskRecord>[]): MigrationView {
   const options = parseStartRequest({
     source: 'cluster0',
     destination: 'cluster1',
     verification: { enabled: true },
     enableUserWriteBlocking: true,
   });
-  const view = {
-    record: {
-      options,
-      taskIds: ['a', 'b'],
-      commit: null,
-      canWrite: false,
-      warnings: [],
-      stepBeganAt: began,
-      ...record,
-    } as unknown as MigrationRecord,
-    tasks: new Map(['a', 'b'].map((id, at) => [id, { _id: id, ...tasks[at] } as unknown as TaskRecord])),
-  };
-  return currentStepOf(view, state);
+  return viewWith(
+    { options, taskIds: ['a', 'b'], ...record },
+    [0, 1].map((at) => tasks[at] ?? {}),
+  );
+}
+
+function stepOf(
+  record: Changes,
+  tasks: readonly Partial<TaskRecord>[],
+  state: 'COMMITTING' | 'REVERSING' = 'COMMITTING',
+) {
+  return currentStepOf(viewOf({ stepBeganAt: began, ...record }, tasks), state);
 }
 
 const round = { round: 1, time, sealed: false, catalogEpoch: null };
@@ -54,7 +51,11 @@ it('follows a commit through the fields that the leader writes, in the order of 
     [{ phase: 'syncing' }, [requested, {}], 'have not taken the commit: b.'],
     [committing, [], 'blocks writes of users on the source'],
     [{ ...committing, commit: round }, [drained()], '1 of 2 are done'],
-    [{ ...committing, ...sealed, ...look(false, 1) }, [{ verification: { answered: 1 } as never }], '1 of 2 are done'],
+    [
+      { ...committing, ...sealed, ...look(false, 1) },
+      [{ verification: verificationWith({ answered: 1 }) }],
+      '1 of 2 are done',
+    ],
     [{ ...restoring, ...look(false, 1) }, [], 'makes indexes unique'],
     [{ ...restoring, ...look(true, 2) }, [], '0 of 2 are done'],
     [{ ...restoring, ...look(true, 2), lastLook: time }, [drained({ lookedTo: time })], '1 of 2 are done'],
@@ -76,7 +77,7 @@ it('leaves out the verifier when it is off, and knows no time that an earlier re
   });
   const record = { phase: 'committing' as const, options };
   expect(stepOf({ ...record, ...sealed }, [])).toMatchObject({ name: 'restoreIndexes', number: 4, count: 7 });
-  expect(stepOf({ ...record, stepBeganAt: undefined as never }, [])).toMatchObject({
+  expect(currentStepOf(viewOf(record, []), 'COMMITTING')).toMatchObject({
     name: 'stopWriters',
     since: null,
     description: 'The leader waits until transactions that are open on the source have ended.',
@@ -84,7 +85,7 @@ it('leaves out the verifier when it is off, and knows no time that an earlier re
 });
 
 it('says which instances a reverse waits for, and what the leader does after them', () => {
-  const reversal = { turns: 0 } as NonNullable<MigrationRecord['reversal']>;
+  const reversal = reversalWith();
   const taken = { reverseRequested: 0, requestedAt: began };
   const reverse = (record: Changes, tasks: Partial<TaskRecord>[]) => stepOf(record, tasks, 'REVERSING');
   expect(reverse({ phase: 'committed', reversal }, [taken, {}])).toMatchObject({
@@ -95,5 +96,5 @@ it('says which instances a reverse waits for, and what the leader does after the
   });
   expect(reverse({ phase: 'committed', reversal }, [taken, taken])?.name).toBe('swapClusters');
   expect(reverse({ phase: 'reversing' }, [])).toMatchObject({ name: 'prepareDestination', since: began.toISOString() });
-  expect(currentStepOf({ record: {} as MigrationRecord, tasks: new Map() }, 'RUNNING')).toBeNull();
+  expect(currentStepOf(viewWith(), 'RUNNING')).toBeNull();
 });

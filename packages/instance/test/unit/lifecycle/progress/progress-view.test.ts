@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { progressSchema } from '@convoy/api/contract/progress';
+import { progressSchema, type Warning } from '@convoy/api/contract/progress';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { describe, expect, it } from 'vitest';
 import type { Observed } from '../../../../src/lifecycle/progress/lag-observer.js';
@@ -75,6 +75,8 @@ const observed: Observed = {
   seesOplogs: true,
   oplogRemaining_seconds: 43_200,
 };
+
+const warningOf = (name: string): Warning => ({ name, description: name });
 
 function sourceOf(changes: Partial<ProgressSource> = {}, recordChanges: Partial<MigrationRecord> = {}): ProgressSource {
   return {
@@ -242,11 +244,10 @@ describe('progress', () => {
   });
 
   it('warns of the migration first, then of the lag', () => {
-    const [first, second] = ['oplogWindowShort', 'streamFarBehind'].map((name) => ({ name, description: name }));
-    expect(
-      progressOf(sourceOf({ warnings: [first as never], observed: { ...observed, warnings: [second as never] } }))
-        .warnings,
-    ).toEqual([first, second]);
+    const [first, second] = [warningOf('oplogWindowShort'), warningOf('streamFarBehind')];
+    expect(progressOf(sourceOf({ warnings: [first], observed: { ...observed, warnings: [second] } })).warnings).toEqual(
+      [first, second],
+    );
   });
 
   it('offers a commit only while running', () => {

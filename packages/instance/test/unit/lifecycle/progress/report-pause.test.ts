@@ -1,20 +1,22 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
-import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import { reportPause } from '../../../../src/lifecycle/progress/report-pause.js';
 import { Condition } from '../../../../src/store/condition.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import { viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
 
-let record: { canWrite: boolean };
+let record: MigrationRecord;
 let changed: Condition;
 let watch: Pick<MigrationWatch, 'view' | 'until'>;
 let sleeps: { pause_ms: number; end: () => void }[];
-let runtime: Pick<Runtime, 'clock'>;
+let runtime: Parameters<typeof reportPause>[1];
 let isOver: boolean;
 
 beforeEach(() => {
-  [record, changed, sleeps, isOver] = [{ canWrite: false }, new Condition(), [], false];
-  const view = { record } as unknown as MigrationView;
+  [changed, sleeps, isOver] = [new Condition(), [], false];
+  const view = viewWith();
+  ({ record } = view);
   const until = async (condition: (seen: MigrationView) => boolean, signal: AbortSignal): Promise<MigrationView> => {
     await changed.until(() => condition(view), signal);
     return view;
@@ -22,7 +24,7 @@ beforeEach(() => {
   watch = { view, until };
   runtime = {
     clock: { sleep: (pause_ms: number) => new Promise<void>((end) => sleeps.push({ pause_ms, end })) },
-  } as unknown as typeof runtime;
+  };
 });
 
 async function begin(of: typeof watch | null): Promise<void> {

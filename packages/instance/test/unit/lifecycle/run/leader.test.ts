@@ -1,13 +1,16 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Clock } from '../../../../src/cluster/clock.js';
 import { leadWhenElected, supervise } from '../../../../src/lifecycle/run/leader.js';
 import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { type MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
-import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
-import type { MigrationRecord, MigrationRecords } from '../../../../src/store/migration-record.js';
-import type { TaskRecord, TaskRecords } from '../../../../src/store/task-record.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { fakeCluster } from '../../fake-node-client.js';
+import { clientWith } from '../../model/client-with.js';
+import { depsWith } from '../../model/deps-with.js';
+import { recordWith, taskWith, viewWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
 
@@ -20,16 +23,23 @@ beforeEach(() => {
 
 /** A leader whose command a server refuses; a successor, if there is one, has committed by then. */
 async function lead(): Promise<void> {
-  const record = { phase: 'opening', taskIds: [], warnings: [], options: { enableUserWriteBlocking: true } };
-  const view = { record, tasks: new Map() };
-  const deps = {
+  const options = parseStartRequest({
+    source: 'cluster0',
+    destination: 'cluster1',
+    enableUserWriteBlocking: true,
+    verification: { enabled: false },
+  });
+  const view = viewWith({ phase: 'opening', taskIds: [], options });
+  const cluster = fakeCluster({ router: clientWith({}) });
+  const deps = depsWith({
     runtime: {
       retrying: once,
       logger: { info: () => undefined, warn: () => undefined },
-      clock: { sleep: () => Promise.resolve(void (record.phase = 'committed')) },
+      clock: { sleep: () => Promise.resolve(void (view.record.phase = 'committed')) },
     },
     fleet: { isLeader: () => true },
-    source: { name: 'cluster0' },
+    source: cluster,
+    destination: cluster,
     watch: { view, until: () => Promise.resolve(view), refresh: () => Promise.resolve(view) },
     records: {
       takeLeaderEpoch: () => Promise.resolve(1),
@@ -37,8 +47,8 @@ async function lead(): Promise<void> {
       updateAsLeader: () => Promise.reject(refusal),
       confirmLeader: () => (isReplaced ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()),
     },
-  };
-  await leadWhenElected(deps as unknown as MigrationDependencies, never);
+  });
+  await leadWhenElected(deps, never);
 }
 
 it("a server's refusal to a replaced leader fails nobody", async () => {
@@ -58,10 +68,7 @@ describe('an instance that waits for the leadership', () => {
   let calls: string[];
   let deps: MigrationDependencies;
 
-  const viewOf = (phase: MigrationRecord['phase']): MigrationView => ({
-    record: { phase, taskIds: [] } as unknown as MigrationRecord,
-    tasks: new Map(),
-  });
+  const viewOf = (phase: MigrationRecord['phase']): MigrationView => viewWith({ phase, taskIds: [] });
 
   beforeEach(() => {
     [seen, stored, leads, calls] = ['syncing', 'syncing', false, []];
@@ -69,11 +76,13 @@ describe('an instance that waits for the leadership', () => {
       seen = stored;
       return Promise.resolve(viewOf(seen));
     };
-    const noted = (call: string) => (): Promise<number> => {
-      calls.push(call);
-      return Promise.resolve(1);
-    };
-    deps = {
+    const noted =
+      <Answer>(call: string, answer: Answer) =>
+      (): Promise<Answer> => {
+        calls.push(call);
+        return Promise.resolve(answer);
+      };
+    deps = depsWith({
       runtime: { retrying: once, logger: { info: () => undefined }, clock: { sleep: settled } },
       fleet: { isLeader: () => leads, wake: () => undefined },
       watch: {
@@ -84,12 +93,12 @@ describe('an instance that waits for the leadership', () => {
         refresh,
       },
       records: {
-        takeLeaderEpoch: noted('takeLeaderEpoch'),
-        read: noted('read'),
-        updateAsLeader: noted('updateAsLeader'),
-        confirmLeader: noted('confirmLeader'),
+        takeLeaderEpoch: noted('takeLeaderEpoch', 1),
+        read: noted('read', null),
+        updateAsLeader: noted('updateAsLeader', undefined),
+        confirmLeader: noted('confirmLeader', undefined),
       },
-    } as unknown as MigrationDependencies;
+    });
   });
 
   it('does nothing when the leader leaves after the commit', async () => {
@@ -175,24 +184,17 @@ describe('a leader whose migration syncs', () => {
       monotonic_ms: () => 0,
       sleep: (pause_ms: number, signal: AbortSignal) =>
         pause_ms < 200 ? settled() : untilAborted<undefined>(signal, () => undefined),
-    } as unknown as Clock;
-    const record = {
-      phase: 'syncing',
-      taskIds: ['rs'],
-      startTime: null,
-      ddlWatermark: null,
-      ddlChanges: { known: 0, done: 0 },
-    } as unknown as MigrationRecord;
-    const task = (): TaskRecord =>
-      ({ _id: 'rs', copied: { bytes: copied_bytes, documents: 1 }, ...stored }) as unknown as TaskRecord;
+    };
+    const record = recordWith({ phase: 'syncing', taskIds: ['rs'] });
+    const task = (): TaskRecord => taskWith({ _id: 'rs', copied: { bytes: copied_bytes, documents: 1 }, ...stored });
     const updateAsLeader = (_epoch: number, set: object): Promise<void> => {
       Object.assign(record, set);
       return Promise.resolve(void totals.push(set));
     };
-    const records = { read: () => Promise.resolve(record), updateAsLeader } as unknown as MigrationRecords;
-    const tasks = { readAll: () => Promise.resolve([task()]) } as unknown as TaskRecords;
+    const records = { read: () => Promise.resolve(record), updateAsLeader };
+    const read = (): Promise<TaskRecord[]> => Promise.resolve([task()]);
     const initial = { record, tasks: new Map([['rs', task()]]) };
-    const watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, initial, []);
+    const watch = new MigrationWatch(records, { readAll: read, readSome: read }, fleet, { clock }, initial, []);
     watching = watch.run(stop.signal).catch(() => undefined);
     supervised = supervise({ records, watch }, 1, stop.signal).then(() => void (isOver = true));
     await rested();

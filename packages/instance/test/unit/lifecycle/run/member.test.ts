@@ -1,13 +1,21 @@
 import { Timestamp } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { only } from '../../../../../api/test/unit/only.js';
 import { timeOf } from '../../../../src/cluster/cluster-time.js';
 import { followCommit, isOfNoMatter } from '../../../../src/lifecycle/run/member.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
-import type { SyncPipeline } from '../../../../src/lifecycle/task/sync-pipeline.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { Condition } from '../../../../src/store/condition.js';
+import { depsWith } from '../../model/deps-with.js';
+import { roundWith, statsWith, viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
+
+type Sync = Parameters<typeof followCommit>[1];
+
+const round = (number: number, seconds = 1): CommitRound =>
+  roundWith({ round: number, time: new Timestamp({ t: seconds, i: 1 }) });
 
 /**
  * A task whose process restarts in round 2, before another round.
@@ -20,14 +28,15 @@ async function reported(
   createsAndDrops = 0,
 ): Promise<TaskRecord['drained'][]> {
   const drained: TaskRecord['drained'][] = [];
-  const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
+  const view = viewWith({ phase: 'committing', commit: round(2) });
+  const { record } = view;
   const sleep = () => {
-    if (record.commit.round === 3) record.phase = 'committed';
-    record.commit.round = 3;
+    if (record.commit?.round === 3) record.phase = 'committed';
+    record.commit = round(3);
     return Promise.resolve();
   };
   const deps = {
-    watch: { until: () => Promise.resolve({ record }) },
+    watch: { view, until: () => Promise.resolve(view) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
     taskRecords: {
@@ -39,9 +48,9 @@ async function reported(
     taskId: 'a',
     epoch: 2,
     drain: () => Promise.resolve(true),
-    stats: () => ({ writesAbove: { writes, createsAndDrops, deletedIn: new Set(deletedIn) } }),
+    stats: () => statsWith({ writesAbove: { writes, createsAndDrops, deletedIn: new Set(deletedIn) } }),
   };
-  await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, before, never, never);
+  await followCommit(deps, sync, before, never, never);
   return drained;
 }
 
@@ -71,15 +80,15 @@ it('a restarted task keeps reporting the late writes of its round, and starts th
 it('a task reports that its stream has passed the last look, with the late writes up to there', async () => {
   const drained: TaskRecord['drained'][] = [];
   const lastLook = new Timestamp({ t: 7, i: 1 });
-  const record = { phase: 'committing', commit: { round: 1, time: new Timestamp({ t: 1, i: 1 }) }, lastLook };
+  const view = viewWith({ phase: 'committing', commit: round(1), lastLook });
   let readBelow = timeOf(lastLook);
   const sleep = () => {
-    if (drained.at(-1)?.lookedTo !== undefined) record.phase = 'committed';
+    if (drained.at(-1)?.lookedTo !== undefined) view.record.phase = 'committed';
     readBelow += 1n;
     return Promise.resolve();
   };
   const deps = {
-    watch: { until: () => Promise.resolve({ record }) },
+    watch: { view, until: () => Promise.resolve(view) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
     taskRecords: {
@@ -87,12 +96,13 @@ it('a task reports that its stream has passed the last look, with the late write
         Promise.resolve(void drained.push(set.drained ?? null)),
     },
   };
-  const stats = () => ({
-    writesAbove: { writes: readBelow > timeOf(lastLook) ? 1 : 0, createsAndDrops: 0, deletedIn: new Set() },
-    readBelow,
-  });
+  const stats = () =>
+    statsWith({
+      writesAbove: { writes: readBelow > timeOf(lastLook) ? 1 : 0, createsAndDrops: 0, deletedIn: new Set() },
+      readBelow,
+    });
   const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats };
-  await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
+  await followCommit(deps, sync, null, never, never);
   expect(drained).toEqual([
     { round: 1, eventsAbove: 0, deletedIn: [] },
     { round: 1, eventsAbove: 1, deletedIn: [], lookedTo: lastLook },
@@ -102,10 +112,11 @@ it('a task reports that its stream has passed the last look, with the late write
 it('a task leaves a round that it cannot drain as soon as a later one counts', async () => {
   const drained: TaskRecord['drained'][] = [];
   const asked: bigint[] = [];
-  const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
+  const view = viewWith({ phase: 'committing', commit: round(2) });
+  const { record } = view;
   const sleep = () => Promise.resolve(void (record.phase = 'committed'));
   const deps = {
-    watch: { view: { record }, until: () => Promise.resolve({ record: { ...record } }) },
+    watch: { view, until: () => Promise.resolve({ ...view, record: { ...record } }) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
     taskRecords: {
@@ -119,44 +130,32 @@ it('a task leaves a round that it cannot drain as soon as a later one counts', a
     const isTooOld = asked.length === 1;
     if (isTooOld) {
       expect(isSuperseded()).toBe(false);
-      record.commit = { round: 3, time: new Timestamp({ t: 500, i: 1 }) };
+      record.commit = round(3, 500);
     }
     expect(isSuperseded()).toBe(isTooOld);
     return Promise.resolve(!isTooOld);
   };
-  const sync = {
-    taskId: 'a',
-    epoch: 2,
-    drain,
-    stats: () => ({ writesAbove: { writes: 0, createsAndDrops: 0, deletedIn: new Set() } }),
-  };
-  await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
+  await followCommit(deps, { taskId: 'a', epoch: 2, drain, stats: () => statsWith() }, null, never, never);
   expect(asked).toEqual([1n, 500n].map((seconds) => (seconds << 32n) + 1n));
   expect(drained).toEqual([{ round: 3, eventsAbove: 0, deletedIn: [] }]);
 });
 
 it('a task that restarts while a commit is sealed stops draining once the opening is decided', async () => {
-  const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
-  const deps = { watch: { view: { record }, until: () => Promise.resolve({ record: { ...record } }) } };
+  const view = viewWith({ phase: 'committing', commit: round(2) });
+  const { record } = view;
+  const watch = { view, until: () => Promise.resolve({ ...view, record: { ...record } }) };
   const drain = (_time: bigint, isSuperseded: () => boolean) => {
     expect(isSuperseded()).toBe(false);
     record.phase = 'opening';
     expect(isSuperseded()).toBe(true);
     return Promise.resolve(false);
   };
-  await followCommit(
-    deps as unknown as MigrationDependencies,
-    { drain } as unknown as SyncPipeline,
-    null,
-    never,
-    never,
-  );
+  await followCommit(depsWith({ watch }), only<Sync>({ drain }), null, never, never);
 });
 
 it('a task ends once the opening is decided, and asks the source nothing more', async () => {
-  const record = { phase: 'opening', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
-  const deps = { watch: { until: () => Promise.resolve({ record }) } };
-  await followCommit(deps as unknown as MigrationDependencies, {} as unknown as SyncPipeline, null, never, never);
+  const until = () => Promise.resolve(viewWith({ phase: 'opening', commit: round(2) }));
+  await followCommit(depsWith({ watch: { until } }), only<Sync>({}), null, never, never);
 });
 
 it.each([
@@ -165,12 +164,12 @@ it.each([
   ['committing', new Error('source gone'), false],
   ['opening', new ConvoyError('staleEpoch'), false],
 ] as const)('in %s the failure of a task (%s) does not matter: %s', async (phase, error, expected) => {
-  const watch = { refresh: () => Promise.resolve({ record: { phase } }) } as unknown as MigrationDependencies['watch'];
+  const watch = { refresh: () => Promise.resolve(viewWith({ phase })) };
   expect(await isOfNoMatter(error, watch, never)).toBe(expected);
 });
 
 describe('a task that waits for the end of the commit', () => {
-  let record: { phase: string; commit: { round: number; time: Timestamp } };
+  let record: MigrationRecord;
   let writesAbove: number;
   let reported: TaskRecord['drained'][];
   let wakes: number;
@@ -180,14 +179,15 @@ describe('a task that waits for the end of the commit', () => {
   let ended: Promise<void>;
 
   beforeEach(async () => {
-    record = { phase: 'committing', commit: { round: 1, time: new Timestamp({ t: 1, i: 1 }) } };
+    const view = viewWith({ phase: 'committing', commit: round(1) });
+    ({ record } = view);
     [writesAbove, reported, wakes, changed] = [0, [], 0, new Condition()];
     const deps = {
       watch: {
-        view: { record },
-        until: async (condition: (view: unknown) => boolean, signal: AbortSignal) => {
-          await changed.until(() => condition({ record }), signal);
-          return { record };
+        view,
+        until: async (condition: (seen: MigrationView) => boolean, signal: AbortSignal) => {
+          await changed.until(() => condition(view), signal);
+          return view;
         },
       },
       fleet: { wake: () => (wakes += 1) },
@@ -201,14 +201,14 @@ describe('a task that waits for the end of the commit', () => {
       taskId: 'a',
       epoch: 1,
       drain: () => Promise.resolve(true),
-      stats: () => ({ writesAbove: { writes: writesAbove, createsAndDrops: 0, deletedIn: new Set() } }),
+      stats: () => statsWith({ writesAbove: { writes: writesAbove, createsAndDrops: 0, deletedIn: new Set() } }),
     };
-    ended = followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
+    ended = followCommit(deps, sync, null, never, never);
     await settled();
   });
 
   it('drains a later round, and ends once the opening is decided, without time passing', async () => {
-    record.commit = { round: 2, time: new Timestamp({ t: 2, i: 1 }) };
+    record.commit = round(2, 2);
     changed.changed();
     await settled();
     expect(reported).toEqual([1, 2].map((round) => ({ round, eventsAbove: 0, deletedIn: [] })));

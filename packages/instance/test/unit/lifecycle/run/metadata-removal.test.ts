@@ -2,22 +2,26 @@ import type { Document } from 'mongodb';
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import { MetadataRemoval } from '../../../../src/lifecycle/run/metadata-removal.js';
-import type { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
-import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { FakeNodeClient, serverError } from '../../fake-node-client.js';
+import { recordWith, reversalWith } from '../../model/migration-state.js';
 import { never } from '../../model/parts.js';
 import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
 
 const ended = new Error('ended');
-const recordAt = (seconds: number, turns = 0): Document => ({
-  phase: 'committed',
-  startTime: new Timestamp({ t: seconds, i: 1 }),
-  reversal: { turns },
-});
+const recordAt = (seconds: number, turns = 0): MigrationRecord =>
+  recordWith({
+    phase: 'committed',
+    startTime: new Timestamp({ t: seconds, i: 1 }),
+    reversal: reversalWith({ turns }),
+  });
 const own = recordAt(100);
 
 /** Looks at each of these answers in turn, and ends after the last. */
-async function lookAt(answers: readonly (Document | null | Error)[]): Promise<{ isRemoved: boolean; looks: number }> {
+async function lookAt(
+  answers: readonly (MigrationRecord | null | Error)[],
+): Promise<{ isRemoved: boolean; looks: number }> {
   const clock = new VirtualClock(() => 0);
   const ending = new AbortController();
   let looks = 0;
@@ -31,10 +35,11 @@ async function lookAt(answers: readonly (Document | null | Error)[]): Promise<{ 
     if (answer instanceof Error) throw answer;
     return { cursor: { id: 0, ns: 'convoy_metadata.migration', firstBatch: answer ? [answer] : [] } };
   };
+  const view = { record: own, tasks: new Map<string, TaskRecord>() };
   const removal = new MetadataRemoval(
     new FakeNodeClient('home', { find }),
-    { clock, logger: { info: () => undefined } } as unknown as Runtime,
-    { view: { record: own }, until: () => Promise.resolve({ record: own }) } as unknown as MigrationWatch,
+    { clock, logger: { info: () => undefined } },
+    { view, until: () => Promise.resolve(view) },
   );
   await clock.run(removal.watch(AbortSignal.any([never, ending.signal])));
   return { isRemoved: removal.isRemoved, looks };

@@ -2,9 +2,10 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { MongoServerError } from 'mongodb';
 import { expect, it } from 'vitest';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { releaseSource } from '../../../../src/lifecycle/run/release-source.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { depsWith } from '../../model/deps-with.js';
+import { viewWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
 
 interface Fixture {
@@ -29,13 +30,12 @@ async function run({
     verification: { enabled: false },
   });
   const clusterId = '0a';
-  const record = {
-    source: { clusterId },
-    destination: { clusterId: '0b' },
+  const view = viewWith({
+    source: { name: 'cluster0', clusterId },
     options,
     phase,
     failure: hasFailed ? { error: 'writeRefused', errorDescription: '' } : null,
-  };
+  });
   const setUserWriteBlockMode = () => {
     seen.asked += 1;
     if (seen.asked <= refusals) throw new MongoServerError({ code: 13, codeName: 'Unauthorized', message: '' });
@@ -47,7 +47,7 @@ async function run({
     shardIds: ['rs'],
     clusterId,
   });
-  const deps = {
+  const deps = depsWith({
     runtime: {
       retrying: once,
       logger: { error: () => undefined },
@@ -56,15 +56,14 @@ async function run({
     source: cluster,
     destination: cluster,
     records: {
-      read: () => Promise.resolve(record),
+      read: () => Promise.resolve(view.record),
       noteSourceReleased: () => Promise.resolve(void (seen.isNoted = true)),
     },
     watch: {
-      refresh: () =>
-        isCleanedUp ? Promise.reject(new ConvoyError('destinationChanged')) : Promise.resolve({ record }),
+      refresh: () => (isCleanedUp ? Promise.reject(new ConvoyError('destinationChanged')) : Promise.resolve(view)),
     },
-  };
-  await releaseSource(deps as unknown as MigrationDependencies, never);
+  });
+  await releaseSource(deps, never);
   return seen;
 }
 

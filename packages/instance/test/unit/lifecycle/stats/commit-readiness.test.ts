@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { CommitReadiness, offeredLagMax_seconds } from '../../../../src/lifecycle/stats/commit-readiness.js';
-import type { TaskStats } from '../../../../src/lifecycle/stats/task-stats.js';
+import {
+  CommitReadiness,
+  type JudgedStats,
+  offeredLagMax_seconds,
+} from '../../../../src/lifecycle/stats/commit-readiness.js';
 
-const ready = { copyDone: true, followsStream: true, lag_seconds: 5 } as TaskStats;
-const behind = (lag_seconds: number): TaskStats => ({ ...ready, lag_seconds });
+const ready: JudgedStats = { copyDone: true, followsStream: true, lag_seconds: 5 };
+const behind = (lag_seconds: number): JudgedStats => ({ ...ready, lag_seconds });
 
 describe('a commit would succeed', () => {
   it.each([

@@ -3,14 +3,12 @@ import { idleProgress } from '@convoy/api/contract/progress';
 import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../../src/cluster/clock.js';
 import { Rates, reportOf, type ReportSource } from '../../../../src/lifecycle/stats/report.js';
 
 function ratesAt(): { rates: Rates; advance: (by_ms: number) => void } {
   let now_ms = 0;
-  const clock = { monotonic_ms: () => now_ms } as Clock;
   return {
-    rates: new Rates(clock),
+    rates: new Rates({ monotonic_ms: () => now_ms }),
     advance: (by_ms) => {
       now_ms += by_ms;
     },

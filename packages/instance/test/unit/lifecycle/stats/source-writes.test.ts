@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { sourceWritesOf } from '../../../../src/lifecycle/stats/source-writes.js';
 import type { TaskStats } from '../../../../src/lifecycle/stats/task-stats.js';
+import { statsWith } from '../../model/migration-state.js';
 
 function task(changes: Partial<TaskStats> = {}): TaskStats {
   const sourceWrites = { writes: 3, namespaces: [{ namespace: 'shop.a', writes: 3 }], lastWrite_seconds: 1_000 };
-  return { followsStream: true, readLag_seconds: 1, sourceWrites, ...changes } as TaskStats;
+  return statsWith({ readLag_seconds: 1, sourceWrites, ...changes });
 }
 
 describe('writes to the source', () => {

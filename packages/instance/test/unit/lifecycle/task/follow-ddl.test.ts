@@ -56,7 +56,7 @@ function follow(): void {
     takeOver: ({ ordinal }: DdlChange) => Promise.resolve(void log.push(`took over ${ordinal}`)),
   };
   const sync = {
-    ddlChanges: ddlChanges as never,
+    ddlChanges,
     setDdlWatermark: (time: bigint) => void log.push(`watermark ${time}`),
     acknowledge: (ordinal: number) => Promise.resolve(void log.push(`acknowledged ${ordinal}`)),
   };

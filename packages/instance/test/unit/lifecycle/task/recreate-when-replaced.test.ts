@@ -1,24 +1,23 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { noRemap } from '../../../../src/catalog/namespace-remap.js';
 import { systemClock } from '../../../../src/cluster/clock.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
-import type { NodeClient, RawBatch } from '../../../../src/cluster/node-client.js';
+import type { RawBatch } from '../../../../src/cluster/node-client.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import { createRuntime } from '../../../../src/lifecycle/migration/runtime.js';
 import { taskCollections } from '../../../../src/lifecycle/task/task-collections.js';
 import { SyncPipeline } from '../../../../src/lifecycle/task/sync-pipeline.js';
 import { createLogger } from '../../../../src/logging/logger.js';
 import { Metrics } from '../../../../src/metrics/metrics.js';
-import { Metadata } from '../../../../src/store/metadata.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { TaskRecords } from '../../../../src/store/task-record.js';
 import { TaskStorage } from '../../../../src/store/task-storage.js';
 import { fakeCluster } from '../../fake-node-client.js';
-import { MetadataModel } from '../../model/metadata-model.js';
-import { never, once, wholeCollections } from '../../model/parts.js';
+import { clientWith } from '../../model/client-with.js';
+import { metadataIn, MetadataModel } from '../../model/metadata-model.js';
+import { never, wholeCollections } from '../../model/parts.js';
 
 const entry: CatalogEntry = {
   database: 'shop',
@@ -36,7 +35,7 @@ const startTime = 5n;
 const end = timestampOf(9n);
 
 /** An idle source: its stream is read beyond the start time, and continues without events. */
-const idle: Pick<NodeClient, 'command' | 'openCursor'> = {
+const idle = clientWith({
   command: () => Promise.resolve({ operationTime: end }),
   openCursor: () => {
     const first: RawBatch = { documents: [], bytes: 0, resumeToken: '820000000000000009', operationTime: end };
@@ -46,17 +45,10 @@ const idle: Pick<NodeClient, 'command' | 'openCursor'> = {
     };
     return Promise.resolve({ first, open: true, next, close: () => Promise.resolve() });
   },
-};
+});
 
 it('a capped collection is recreated only while no other process owns the task', async () => {
-  const model = new MetadataModel();
-  const metadata = new Metadata(
-    {
-      label: 'router',
-      command: (_database: string, sent: Document) => Promise.resolve(model.run(sent)),
-    } as unknown as NodeClient,
-    once,
-  );
+  const metadata = metadataIn(new MetadataModel());
   const records = new TaskRecords(metadata);
   const owner = { syncID: 'rs', incarnation: '1' };
   const record = await records.take('rs', owner, 4, never);
@@ -65,8 +57,8 @@ it('a capped collection is recreated only while no other process owns the task',
       name,
       kind: 'replicaSet',
       shardIds: ['rs'],
-      router: idle as NodeClient,
-      shards: new Map([['rs', idle as NodeClient]]),
+      router: idle,
+      shards: new Map([['rs', idle]]),
     }),
   );
   if (source === undefined || destination === undefined) throw new Error('two clusters');

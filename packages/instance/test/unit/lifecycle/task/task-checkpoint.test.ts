@@ -4,6 +4,7 @@ import { OwnedRecord } from '../../../../src/lifecycle/task/owned-record.js';
 import { type CheckpointStages, TaskCheckpoint } from '../../../../src/lifecycle/task/task-checkpoint.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { statsWith } from '../../model/migration-state.js';
 import { collectionOf, never } from '../../model/parts.js';
 import { bringTo } from '../../model/partition-states.js';
 
@@ -30,7 +31,7 @@ beforeEach(() => {
   };
   const clock = { monotonic_ms: () => now_ms, sleep };
   const update = (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void updates.push(set));
-  const stages = {
+  const stages: CheckpointStages = {
     runtime: { clock, config: { checkpoint_ms: 1_000 } },
     record: new OwnedRecord({ update }, { _id: 'a', epoch: 1 }, clock, never),
     dispatcher,
@@ -43,8 +44,8 @@ beforeEach(() => {
     },
     followed: { tables: new Map([['a', table]]) },
     progressed: { changed: () => undefined },
-    stats: () => ({ copiedBytes: 1, copiedDocuments: 2, copyDone: false, eventsApplied: 3 }),
-  } as unknown as CheckpointStages;
+    stats: () => statsWith({ copiedBytes: 1, copiedDocuments: 2, eventsApplied: 3 }),
+  };
   checkpoint = new TaskCheckpoint(stages, 10n);
 });
 

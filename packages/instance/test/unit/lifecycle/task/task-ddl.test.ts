@@ -1,5 +1,7 @@
 import { Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { TaskCollection } from '../../../../src/lifecycle/task/task-collections.js';
 import { type DdlStages, TaskDdl } from '../../../../src/lifecycle/task/task-ddl.js';
 import type { DdlChange } from '../../../../src/store/ddl-journal.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
@@ -23,7 +25,7 @@ beforeEach(() => {
   log = [];
   tables = new Map();
   answers = new Map();
-  const stages = {
+  const stages: DdlStages = {
     applyWorkers: {
       park: noting('apply workers park'),
       resume: noting('apply workers resume'),
@@ -41,15 +43,20 @@ beforeEach(() => {
       rename: () => undefined,
       know: () => undefined,
       remove: () => undefined,
-      taskOf: () => ({ copy: orders }),
+      taskOf: () => only<TaskCollection>({ copy: orders }),
       tables,
     },
     rereads: { forget: () => Promise.resolve() },
-    storage: { forgetCopy: noting('storage forgets') },
+    storage: {
+      forgetCopy: (copy) => {
+        noting('storage forgets')(copy);
+        return Promise.resolve();
+      },
+    },
     unknown: { resolve: () => undefined },
     begin: () => Promise.resolve(),
   };
-  ddlChanges = new TaskDdl(stages as unknown as DdlStages);
+  ddlChanges = new TaskDdl(stages);
 });
 
 function rename(droppedUuid: string | null = null): DdlChange {

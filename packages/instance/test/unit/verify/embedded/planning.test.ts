@@ -1,11 +1,14 @@
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
+import { only } from '../../../../../api/test/unit/only.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
+import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { Planner } from '../../../../src/verify/embedded/planning.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
 import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
+import { once } from '../../model/parts.js';
 import { namedOn } from './named-on.js';
 
 const { signal } = new AbortController();
@@ -31,26 +34,27 @@ async function fixture(
     planner: n % 2,
   }));
   const asked: number[] = [];
-  const storage = {
+  const storage = only<VerificationStorage>({
     claim: () => Promise.resolve([]),
-    plansOf: (keys: string[]) => Promise.resolve(keys.flatMap((key) => plans.get(key) ?? [])),
+    plansOf: (keys: readonly string[]) => Promise.resolve(keys.flatMap((key) => plans.get(key) ?? [])),
     plan: (key: string, plan: Document) => {
-      plans.set(key, { ...plan, _id: key });
-      return Promise.resolve(plans.get(key));
+      const stored = { ...plan, _id: key };
+      plans.set(key, stored);
+      return Promise.resolve(stored);
     },
-  };
+  });
   const router = new FakeNodeClient('router', {
     count: () => ({ n: 1 }),
     listDatabases: () => ({ operationTime: timestampOf(5n << 32n) }),
   });
-  const deps = {
+  const deps = only<VerifierDependencies>({
     storage,
     task,
     tasks: 2,
     source: fakeCluster({ router }),
     destination: fakeCluster({ router }),
     keysBytesMax: 1_000,
-    retrying: (_: string, run: () => unknown) => run(),
+    retrying: once,
     catalog: () => Promise.resolve({ ordinal: 0, collections }),
     copied: (some: readonly VerifiedCollection[]) => {
       asked.push(some.length);
@@ -58,7 +62,7 @@ async function fixture(
     },
     boundsOf: () => Promise.resolve([]),
     isCopyDone,
-  } as unknown as VerifierDependencies;
+  });
   const store = new VerificationStore(deps);
   await store.open();
   await store.takeCatalog(signal);

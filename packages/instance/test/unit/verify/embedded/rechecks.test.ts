@@ -1,6 +1,9 @@
 import { BSON, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
+import { only } from '../../../../../api/test/unit/only.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
+import type { Clock } from '../../../../src/cluster/clock.js';
+import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { Rechecks } from '../../../../src/verify/embedded/rechecks.js';
 import { foundStanding } from '../../../../src/verify/embedded/standing.js';
 import { storedMismatch } from '../../../../src/verify/embedded/stored-mismatch.js';
@@ -9,6 +12,7 @@ import type { VerificationStore } from '../../../../src/verify/embedded/verifica
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
 import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
+import { once } from '../../model/parts.js';
 import { namedOn } from './named-on.js';
 
 type Stored = Document & { _id: string };
@@ -41,7 +45,7 @@ function fixture(
   { wrong = [] as number[], followed = ['orders'], ordinal = 0, beforeFind = (): void => undefined } = {},
 ) {
   const mismatches = new Map(stored.map((one) => [one._id, one]));
-  const storage = {
+  const storage = only<VerificationStorage>({
     countMismatches: () => Promise.resolve(mismatches.size),
     mismatchesAfter: (name: string, limit: number) =>
       Promise.resolve(
@@ -50,15 +54,15 @@ function fixture(
           .sort((a, b) => (a._id < b._id ? -1 : 1))
           .slice(0, limit),
       ),
-    saveMismatches: (documents: Stored[]) => {
+    saveMismatches: (documents: readonly Stored[]) => {
       for (const one of documents) mismatches.set(one._id, one);
       return Promise.resolve();
     },
-    removeMismatches: (names: string[]) => {
+    removeMismatches: (names: readonly string[]) => {
       for (const name of names) mismatches.delete(name);
       return Promise.resolve();
     },
-  };
+  });
   const router = (without: readonly number[]) =>
     new FakeNodeClient('router', {
       find: (_, { filter }: Document) => {
@@ -67,21 +71,21 @@ function fixture(
         return { cursor: { firstBatch: ids.filter((id) => !without.includes(id)).map((_id) => ({ _id })) } };
       },
     });
-  const clock = { now_ms: () => 5, monotonic_ms: () => 5 };
-  const deps = {
+  const clock = only<Clock>({ now_ms: () => 5, monotonic_ms: () => 5 });
+  const deps = only<VerifierDependencies>({
     storage,
     clock,
     source: fakeCluster({ router: router([]) }),
     destination: fakeCluster({ router: router(wrong) }),
     appliedTime: () => 100n,
-    retrying: (_: string, run: () => unknown) => run(),
-  } as unknown as VerifierDependencies;
+    retrying: once,
+  });
   const entry_ = new Map(followed.map((key) => [key, { collection: collectionOf(key), plan: null, parts: [] }]));
-  const store = {
+  const store = only<VerificationStore>({
     keys: new TouchedKeys(100_000),
     ordinal,
     get: (key: string) => entry_.get(key),
-  } as unknown as VerificationStore;
+  });
   return { rechecks: new Rechecks(deps, store), mismatches, store };
 }
 

@@ -1,12 +1,18 @@
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
+import { only } from '../../../../../api/test/unit/only.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
+import type { Clock } from '../../../../src/cluster/clock.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../../../../src/cluster/node-client.js';
 import { SideFollower } from '../../../../src/verify/embedded/side-follower.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 import type { BookedCollection, VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
+import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
 import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import { fakeCluster } from '../../fake-node-client.js';
+import { clientWith } from '../../model/client-with.js';
+import { once } from '../../model/parts.js';
 import { namedOn } from './named-on.js';
 
 const seconds = (count: number): bigint => BigInt(count) << 32n;
@@ -22,13 +28,18 @@ function silentAfter(batch: RawBatch): RawCursor {
 /** A follower at 100 s of a stream that has read up to 120 s when the cluster is at 130 s. */
 function fixture() {
   const keys = new TouchedKeys(10_000);
-  const entry_ = {
-    collection: { key: 'c', ...namedOn({ database: 'shop', name: 'orders' }) },
-    plan: { times: { source: seconds(100), destination: 0n } },
-  } as BookedCollection;
+  const entry_: BookedCollection = {
+    collection: only<VerifiedCollection>({ key: 'c', ...namedOn({ database: 'shop', name: 'orders' }) }),
+    plan: {
+      bounds: [],
+      times: { source: seconds(100), destination: 0n },
+      documents: { source: 0, destination: 0 },
+    },
+    parts: [],
+  };
   const opened: unknown[] = [];
   const clock = { now_ms: 0 };
-  const router = {
+  const router = clientWith({
     openCursor: (
       _database: string,
       command: { pipeline: { $changeStream?: { startAtOperationTime: Timestamp } }[] },
@@ -43,17 +54,17 @@ function fixture() {
         }),
       );
     },
-  };
-  const deps = {
-    clock: { monotonic_ms: () => clock.now_ms },
-    source: { router, version: [6, 0, 0], name: 'cluster0' },
+  });
+  const deps = only<VerifierDependencies>({
+    clock: only<Clock>({ monotonic_ms: () => clock.now_ms }),
+    source: fakeCluster({ router, version: [6, 0, 0] }),
     tasks: 1,
     isCommitAwaited: () => false,
-    retrying: (_: string, run: () => unknown) => run(),
-  } as unknown as VerifierDependencies;
+    retrying: once,
+  });
   const store = { keys, streamed: [entry_], named: () => entry_ };
   const follower = (startAt: bigint | null) =>
-    new SideFollower('source', deps, store as unknown as VerificationStore, startAt);
+    new SideFollower('source', deps, only<VerificationStore>(store), startAt);
   return { keys, entry_, opened, clock, store, follower };
 }
 

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
-import type { CallOptions, NodeClient } from '../../../../src/cluster/node-client.js';
+import type { CallOptions } from '../../../../src/cluster/node-client.js';
 import { TouchedStream } from '../../../../src/verify/embedded/touched-stream.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { batchOf } from '../../model/calls.js';
+import { clientWith } from '../../model/client-with.js';
 import { never, once } from '../../model/parts.js';
 
 it('lets the server wait only briefly while a commit waits, the longer the more sync tasks there are', async () => {
@@ -11,10 +12,9 @@ it('lets the server wait only briefly while a commit waits, the longer the more 
     waits_ms.push(maxTime_ms);
     return Promise.resolve(batchOf([], {}));
   };
-  const router = {
-    label: 'router',
+  const router = clientWith({
     openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }),
-  } as unknown as NodeClient;
+  });
   const load = { tasks: 2, isAwaited: false, isCommitAwaited: () => load.isAwaited };
   const stream = new TouchedStream(
     fakeCluster({ router }),

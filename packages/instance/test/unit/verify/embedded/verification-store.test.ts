@@ -1,7 +1,13 @@
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
+import { only } from '../../../../../api/test/unit/only.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
-import { restoredPart, storedPlan } from '../../../../src/verify/embedded/verified-collection.js';
+import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
+import {
+  restoredPart,
+  storedPlan,
+  type VerifiedCollection,
+} from '../../../../src/verify/embedded/verified-collection.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
 import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { namedOn } from './named-on.js';
@@ -11,18 +17,22 @@ const { signal } = new AbortController();
 /** The store of a collection in three parts, and the parts that it has stored, one entry for each time. */
 async function planned() {
   const saved: Document[][] = [];
-  const collection = { key: 'orders', ...namedOn({ database: 'shop', name: 'orders' }), planner: 0 };
-  const deps = {
+  const collection = only<VerifiedCollection>({
+    key: 'orders',
+    ...namedOn({ database: 'shop', name: 'orders' }),
+    planner: 0,
+  });
+  const deps = only<VerifierDependencies>({
     task: 0,
     tasks: 1,
     keysBytesMax: 1_000,
     catalog: () => Promise.resolve({ ordinal: 0, collections: [collection] }),
-    storage: {
+    storage: only<VerificationStorage>({
       claim: () => Promise.resolve([]),
       plansOf: () => Promise.resolve([]),
-      saveParts: (_key: string, parts: Document[]) => Promise.resolve(void saved.push(parts)),
-    },
-  } as unknown as VerifierDependencies;
+      saveParts: (_key: string, parts: readonly Document[]) => Promise.resolve(void saved.push([...parts])),
+    }),
+  });
   const store = new VerificationStore(deps);
   await store.open();
   await store.takeCatalog(signal);
