@@ -132,7 +132,7 @@ export function checkAccessSettings(settings: AccessSettings): void {
 }
 
 /** Logs what others can do with an API that listens beyond the local host. */
-export function logExposure(settings: AccessSettings, logger: FastifyBaseLogger): void {
+export function logExposure(settings: AccessSettings, logger: Pick<FastifyBaseLogger, 'warn'>): void {
   if (isLoopbackHost(settings.listen)) return;
   if (settings.token === undefined && !needsCertificate(settings))
     logger.warn({ event: 'apiUnprotected' }, 'whoever reaches the API commands it: set a token');

@@ -62,10 +62,12 @@ function readFiles({ certFile, keyFile, clientCaFile }: TlsSettings): ReadFiles 
   };
 }
 
+type CertificateLog = Pick<FastifyBaseLogger, 'info' | 'warn'>;
+
 /** The certificate of one server. It is read at the start, and again whenever its files change. */
 export class ServerCertificate {
   readonly #settings: TlsSettings;
-  readonly #logger: FastifyBaseLogger | undefined;
+  readonly #logger: CertificateLog | undefined;
   #files: ReadFiles;
   /** Whether the end of the present certificate was logged. */
   #endLogged = false;
@@ -73,7 +75,7 @@ export class ServerCertificate {
   #refused = '';
 
   /** @throws ConvoyError `invalidConfiguration` for files that no server can use */
-  constructor(settings: TlsSettings, logger?: FastifyBaseLogger) {
+  constructor(settings: TlsSettings, logger?: CertificateLog) {
     this.#settings = settings;
     this.#logger = logger;
     this.#files = readFiles(settings);

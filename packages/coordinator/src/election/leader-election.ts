@@ -11,7 +11,7 @@ import type { LeaderView } from './leader-view.js';
 export const RENEWALS_PER_LEASE = 3;
 
 export interface ElectionDependencies {
-  readonly lease: LeaderLease;
+  readonly lease: Pick<LeaderLease, 'campaign' | 'resign' | 'holder'>;
   /** The lease of a fast process; a process that renews more slowly takes a longer one. */
   readonly lease_ms: number;
   readonly candidate: LeaseHolder;

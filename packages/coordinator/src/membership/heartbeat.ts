@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { FleetTimings } from '../fleet/timings.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
 import type { SignedRedis } from '../redis/signed-redis.js';
 import type { TimeSource } from '@convoy/api/time/time-source';
@@ -50,7 +51,8 @@ const RETELL_MS = 30_000;
 /** The same for peers, which read it one by one: far below the age up to which a signed report counts. */
 const RETELL_STANDING_MS = 120_000;
 
-export interface HeartbeatDependencies extends Omit<SignedRedis, 'limit_ms'> {
+export interface HeartbeatDependencies extends Pick<SignedRedis, 'keys' | 'signature'> {
+  readonly connection: Pick<RedisConnection, 'eval'>;
   readonly identity: InstanceIdentity;
   readonly timings: FleetTimings;
   readonly clock: TimeSource;

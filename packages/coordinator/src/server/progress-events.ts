@@ -37,7 +37,7 @@ interface Client {
  * them.
  */
 export class ProgressEvents {
-  readonly #director: FleetDirector;
+  readonly #director: Pick<FleetDirector, 'watch' | 'progress'>;
   readonly #clients = new Set<Client>();
   readonly #unwatch: () => void;
   readonly #timers: readonly NodeJS.Timeout[];
@@ -47,7 +47,7 @@ export class ProgressEvents {
   #data = '';
   #text = '';
 
-  constructor(director: FleetDirector, now_ms: number) {
+  constructor(director: Pick<FleetDirector, 'watch' | 'progress'>, now_ms: number) {
     this.#director = director;
     this.#id = now_ms;
     this.#unwatch = director.watch(() => this.#changed());

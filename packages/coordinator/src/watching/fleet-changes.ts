@@ -16,12 +16,14 @@ interface Client {
   sentId: number;
 }
 
+type WatchedFleet = Pick<FleetDirector, 'watch' | 'snapshot' | 'progress' | 'commandsSent'>;
+
 /**
  * Sends changes to dashboards: everything as `fleet` to a page that has nothing or missed a message, then each second a
  * `change` against the previous message.
  */
 export class FleetChanges {
-  readonly #director: FleetDirector;
+  readonly #director: WatchedFleet;
   readonly #clients = new Set<Client>();
   readonly #unwatch: () => void;
   readonly #timer: NodeJS.Timeout;
@@ -30,7 +32,7 @@ export class FleetChanges {
   #whole: Json = null;
   #change: Json | undefined;
 
-  constructor(director: FleetDirector, now_ms: number) {
+  constructor(director: WatchedFleet, now_ms: number) {
     this.#director = director;
     this.#id = now_ms;
     this.#unwatch = director.watch(() => this.#changed());

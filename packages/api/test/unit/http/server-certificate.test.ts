@@ -1,9 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
 import { connect as connectPlain, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { connect, type TLSSocket } from 'node:tls';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { connect, Server, type TLSSocket } from 'node:tls';
+import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ContractClient } from '@convoy/api/client/contract-client';
 import type { ClientTrust } from '@convoy/api/client/exchange-json';
@@ -27,10 +26,10 @@ describe.skipIf(!hasOpenssl)(hasOpenssl ? 'TLS of the API' : 'TLS of the API nee
   afterAll(() => authority[Symbol.dispose]());
 
   /** A log, as the names of its events. */
-  function events(): { seen: string[]; logger: FastifyBaseLogger } {
+  function events() {
     const seen: string[] = [];
-    const log = ({ event }: { event: string }): void => void seen.push(event);
-    return { seen, logger: { info: log, warn: log } as unknown as FastifyBaseLogger };
+    const log = (entry: unknown): void => void seen.push((entry as { event: string }).event);
+    return { seen, logger: { info: log, warn: log } };
   }
 
   async function serve(tls: { certFile: string; keyFile: string; clientCaFile?: string }): Promise<string> {
@@ -41,6 +40,12 @@ describe.skipIf(!hasOpenssl)(hasOpenssl ? 'TLS of the API' : 'TLS of the API nee
 
   const call = (url: string, trust?: ClientTrust): Promise<unknown> =>
     new ContractClient(url, trust === undefined ? {} : { trust }).progress();
+
+  function tlsServer(): Server {
+    const server: unknown = app?.server;
+    if (!(server instanceof Server)) throw new Error('the API has TLS');
+    return server;
+  }
 
   function portOf(): number {
     return (app?.server.address() as AddressInfo).port;
@@ -72,7 +77,7 @@ describe.skipIf(!hasOpenssl)(hasOpenssl ? 'TLS of the API' : 'TLS of the API nee
         'Name its CA with --ca-file or CONVOY_CA_FILE.',
     });
     const expired = authority.issue('expired', -1);
-    (app?.server as unknown as ServerTls).setSecureContext({
+    tlsServer().setSecureContext({
       cert: read(expired.certFile),
       key: read(expired.keyFile),
     });
@@ -161,7 +166,7 @@ describe.skipIf(!hasOpenssl)(hasOpenssl ? 'TLS of the API' : 'TLS of the API nee
     const certificate = new ServerCertificate(files);
     const first = await connectTls({});
     authority.issue('server');
-    certificate.renew(app?.server as unknown as ServerTls);
+    certificate.renew(tlsServer());
     const second = await connectTls({});
     expect(second.getPeerCertificate().serialNumber).not.toBe(first.getPeerCertificate().serialNumber);
     first.destroy();
@@ -211,7 +216,3 @@ describe.skipIf(!hasOpenssl)(hasOpenssl ? 'TLS of the API' : 'TLS of the API nee
     });
   });
 });
-
-interface ServerTls extends Server {
-  setSecureContext(options: object): void;
-}

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { only } from '../../../../api/test/unit/only.js';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { FleetDirector } from '../../../src/director/fleet-director.js';
 import { DirectorService } from '../../../src/director/director-service.js';
@@ -26,9 +27,8 @@ it.each([
   [{ limit: 100, kind: 'different' as const }, [1, 3]],
   [{ limit: 1, kind: 'different' as const, namespace: 'shop.items' }, [3]],
 ])("a fleet serves its instances' mismatches: %j", async (query, ids) => {
-  const service = new DirectorService({ mismatches: () => reported } as unknown as FleetDirector, (_name, run) =>
-    run(),
-  );
+  const director = only<FleetDirector>({ mismatches: () => reported });
+  const service = new DirectorService(director, (_name, run) => run());
   const found: unknown[] = [];
   for await (const { _id } of service.mismatches(query)) found.push(_id);
   expect(found).toEqual(ids);

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Watchers } from '@convoy/api/fleet/watchers';
 import { LeaderElection } from '../../../src/election/leader-election.js';
-import type { LeaderLease, LeaseHolder } from '../../../src/election/leader-lease.js';
+import type { LeaseHolder } from '../../../src/election/leader-lease.js';
 import { LeaderView } from '../../../src/election/leader-view.js';
 import { fleetTimingsDefault } from '../../../src/fleet/timings.js';
 import { asProcess, type CpuFraction, useRealTimers, useSlowTimers } from './slow-process.js';
@@ -13,19 +13,23 @@ const fast: CpuFraction = { runs_ms: 1, stands_ms: 0, from_ms: 0 };
 
 /** A lease as in Redis. */
 class VirtualLease {
-  holder: LeaseHolder | null = null;
+  #holder: LeaseHolder | null = null;
   #until_ms = 0;
   /** Every process that took it from another one, or while vacant. */
   readonly takenBy: string[] = [];
 
   async campaign(candidate: LeaseHolder, lease_ms: number): Promise<LeaseHolder | null> {
-    if (performance.now() >= this.#until_ms) this.holder = null;
-    if (this.holder === null && this.takenBy.at(-1) !== candidate.id) this.takenBy.push(candidate.id);
-    this.holder ??= candidate;
-    if (this.holder === candidate) this.#until_ms = performance.now() + lease_ms;
-    const { holder } = this;
+    if (performance.now() >= this.#until_ms) this.#holder = null;
+    if (this.#holder === null && this.takenBy.at(-1) !== candidate.id) this.takenBy.push(candidate.id);
+    this.#holder ??= candidate;
+    if (this.#holder === candidate) this.#until_ms = performance.now() + lease_ms;
+    const holder = this.#holder;
     await new Promise<void>((resolve) => setTimeout(resolve, reply_ms));
     return holder;
+  }
+
+  holder(): Promise<LeaseHolder | null> {
+    return Promise.resolve(this.#holder);
   }
 
   resign(): Promise<void> {
@@ -47,7 +51,7 @@ afterEach(() => useRealTimers());
 function begin(id: string, fraction: CpuFraction): LeaderElection {
   const watchers = new Watchers();
   const election = new LeaderElection({
-    lease: lease as unknown as LeaderLease,
+    lease,
     lease_ms: fleetTimingsDefault.leaderLease_ms,
     candidate: { id, syncID: id, incarnation: id },
     view: new LeaderView(watchers),

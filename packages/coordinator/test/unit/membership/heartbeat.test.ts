@@ -4,7 +4,6 @@ import { makeIdentity } from '../../../../api/test/unit/fleet/fleet-behaviour.js
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { fleetTimingsDefault } from '../../../src/fleet/timings.js';
 import { Heartbeat } from '../../../src/membership/heartbeat.js';
-import type { RedisConnection } from '../../../src/redis/redis-connection.js';
 import { FleetSignature } from '../../../src/redis/signature.js';
 import { fleetKeys } from '../../../src/redis/keys.js';
 
@@ -30,7 +29,7 @@ beforeEach(() => {
   const clock = { now_ms: () => Date.now(), monotonic_ms: () => performance.now() };
   const logger = pino({ level: 'silent' });
   heartbeat = new Heartbeat({
-    connection: connection as unknown as RedisConnection,
+    connection,
     keys: fleetKeys('fleet', 'convoy'),
     identity,
     timings: fleetTimingsDefault,

@@ -4,10 +4,11 @@ import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { only } from '../../../../api/test/unit/only.js';
 import type { FleetDirector } from '../../../src/director/fleet-director.js';
 import { createCoordinatorApp } from '../../../src/server/coordinator-app.js';
 
-const director = { watch: () => () => undefined, isConnected: () => true } as unknown as FleetDirector;
+const director = only<FleetDirector>({ watch: () => () => undefined, isConnected: () => true });
 let app: FastifyInstance;
 
 beforeAll(async () => {

@@ -1,7 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import type { FleetDirector } from '../../../src/director/fleet-director.js';
 import { aggregateProgress } from '../../../src/progress/aggregate.js';
 import { ProgressEvents } from '../../../src/server/progress-events.js';
 import { FleetChanges } from '../../../src/watching/fleet-changes.js';
@@ -22,7 +21,7 @@ const director = {
   snapshot: () => fleet,
   progress: () => global,
   commandsSent: 0,
-} as unknown as FleetDirector;
+};
 
 function response(isGone: boolean): ServerResponse {
   const stream = new ServerResponse(new IncomingMessage(new Socket()));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { StartQuestion } from '@convoy/api/fleet/start-question';
 import { StartGuide } from '../../../src/watching/start-guide.js';
 
@@ -18,8 +18,10 @@ function fleetThat(answer: ((id: string) => Partial<PublishedDetails>) | null) {
       details = answer?.(question.id) ?? {};
       return Promise.resolve();
     },
-    details: (topic: keyof PublishedDetails) =>
-      Promise.resolve(new Map(details[topic] === undefined ? [] : [['fleet', details[topic] as never]])),
+    details: <Topic extends DetailTopic>(topic: Topic) =>
+      Promise.resolve(
+        new Map<string, PublishedDetails[Topic]>(details[topic] === undefined ? [] : [['fleet', details[topic]]]),
+      ),
   };
 }
 
