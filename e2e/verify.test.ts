@@ -215,8 +215,8 @@ test(
     expect(await result()).toMatchObject({ verdict: 'equal', differences: [], notCompared: [] });
     await clusters.clients.destination
       .db('e2e')
-      .collection('mixed')
-      .updateOne({ _id: NaN as never }, { $set: { number: -1 } });
+      .collection<{ _id: number; number: number }>('mixed')
+      .updateOne({ _id: NaN }, { $set: { number: -1 } });
     expect(await result()).toMatchObject({ verdict: 'different', differences: [], totals: { mismatches: 1 } });
   },
 );

@@ -163,7 +163,7 @@ function repeated(step: () => unknown, undo: Undo): Undo {
 
 async function fill(client: MongoClient): Promise<void> {
   const operations = Array.from({ length: filledDocuments }, (_, id) => ({
-    replaceOne: { filter: { _id: -id as unknown as never }, replacement: { filling }, upsert: true },
+    replaceOne: { filter: { _id: -id }, replacement: { filling }, upsert: true },
   }));
-  await client.db('climate').collection('measurements').bulkWrite(operations);
+  await client.db('climate').collection<{ _id: number; filling: string }>('measurements').bulkWrite(operations);
 }

@@ -13,6 +13,7 @@ const client = (side: 'source' | 'destination'): MongoClient => {
   if (!found) throw new Error(`There is no ${side}.`);
   return found;
 };
+const orders = (shop: Db) => shop.collection<{ _id: number; value: number }>('orders');
 const compare = () => compareClusters(client('source'), client('destination'));
 
 beforeAll(async () => {
@@ -35,12 +36,10 @@ beforeEach(async () => {
     const admin = client(side).db('admin');
     await admin.command({ enableSharding: 'shop' });
     await admin.command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
-    await shop
-      .collection<{ _id: number; value: number }>('orders')
-      .insertMany(Array.from({ length: 300 }, (_, _id) => ({ _id, value: _id % 7 })));
-    await shop.collection('orders').createIndexes([{ key: { value: 1 } }]);
+    await orders(shop).insertMany(Array.from({ length: 300 }, (_, _id) => ({ _id, value: _id % 7 })));
+    await orders(shop).createIndexes([{ key: { value: 1 } }]);
     await shop.createCollection('log', { capped: true, size: 65_536 });
-    await shop.collection('log').insertMany([{ _id: 2 as never }, { _id: 1 as never }]);
+    await shop.collection<{ _id: number }>('log').insertMany([{ _id: 2 }, { _id: 1 }]);
     await shop.createCollection('recent', { viewOn: 'orders', pipeline: [{ $match: { value: 1 } }] });
   }
 });
@@ -52,17 +51,17 @@ test('equal clusters are equal', async () => {
 test.each<[string, (shop: Db) => Promise<unknown>, string]>([
   [
     'a changed document',
-    (shop) => shop.collection('orders').updateOne({ _id: 5 as never }, { $set: { value: 99 } }),
+    (shop) => orders(shop).updateOne({ _id: 5 }, { $set: { value: 99 } }),
     'shop.orders: document {"$numberInt":"5"} differs in value',
   ],
   [
     'a missing document',
-    (shop) => shop.collection('orders').deleteOne({ _id: 5 as never }),
+    (shop) => orders(shop).deleteOne({ _id: 5 }),
     'shop.orders: document {"$numberInt":"5"} is missing on the destination',
   ],
   [
     'an additional document',
-    (shop) => shop.collection('orders').insertOne({ _id: 'new' as never }),
+    (shop) => shop.collection<{ _id: string }>('orders').insertOne({ _id: 'new' }),
     'shop.orders: document "new" is only on the destination',
   ],
   ['a missing index', (shop) => shop.collection('orders').dropIndex('value_1'), 'shop.orders: indexes differ'],
@@ -90,7 +89,7 @@ test('the order of a capped collection counts', async () => {
   const log = client('destination').db('shop');
   await log.dropCollection('log');
   await log.createCollection('log', { capped: true, size: 65_536 });
-  await log.collection('log').insertMany([{ _id: 1 as never }, { _id: 2 as never }]);
+  await log.collection<{ _id: number }>('log').insertMany([{ _id: 1 }, { _id: 2 }]);
   expect((await compare()).differences).toEqual(['shop.log: the documents are in a different order']);
 });
 

@@ -49,11 +49,16 @@ const refusals = new Set<unknown>([
   20, 26, 27, 48, 68, 72, 73, 85, 86, 117, 166, 175, 215, 276, 10_107, 11_000, 12_587, 13_388, 5_807_601,
 ]);
 
+interface Numbered {
+  _id: number;
+  value?: unknown;
+}
+
 async function apply(client: MongoClient, one: Change): Promise<void> {
   const [[database, name], [otherDatabase, other]] = [split(one.namespace), split(one.other)];
   const db = client.db(database);
-  const documents = db.collection(name);
-  const key = { _id: one.id as never };
+  const documents = db.collection<Numbered>(name);
+  const key = { _id: one.id };
   const work = {
     insert: () => documents.insertOne({ ...key, value: one.value }),
     set: () => documents.updateOne(key, { $set: { value: one.value, [`f${one.value % 7}`]: one.value } }),
@@ -119,8 +124,8 @@ describe.each<[string, Shape, boolean, object]>([
       }
     for (const namespace of collections) {
       const [database, name] = split(namespace);
-      const documents = Array.from({ length: documentsMax }, (_, _id) => ({ _id: _id as never, value: _id }));
-      await client.db(database).collection(name).insertMany(documents);
+      const documents = Array.from({ length: documentsMax }, (_, _id) => ({ _id, value: _id }));
+      await client.db(database).collection<Numbered>(name).insertMany(documents);
     }
     await client.db('crm').createCollection('named', { viewOn: 'people', pipeline: [{ $match: { value: 3 } }] });
     await client.db('untouched').collection('orders').insertOne({ a: 1 });
@@ -150,8 +155,8 @@ describe.each<[string, Shape, boolean, object]>([
       // The view reads what is there now.
       await client
         .db('crm')
-        .collection('people')
-        .updateOne({ _id: 1 as never }, { $set: { value: 3 } }, { upsert: true });
+        .collection<Numbered>('people')
+        .updateOne({ _id: 1 }, { $set: { value: 3 } }, { upsert: true });
       await instance.commitWhenOffered();
       const expected = await contentsOf(client, there);
       expect(expected).toHaveProperty(['crm.named', 'documents', 'length'], expect.any(Number));

@@ -2,6 +2,7 @@ import type { Document } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Fixture } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
+import { documentsOf as texts } from '../kinds/equal-databases.js';
 import { startBody } from './start-conditions.js';
 
 let fixture: Fixture;
@@ -27,14 +28,9 @@ function entry(collection: string, key: Document[]): Document {
   return { database: 'shop', collection, shardCollection: { key } };
 }
 
-/** All documents, as text of their bytes, in order of `_id`. */
-async function documentsOf(side: 'cluster0' | 'cluster1', name: string): Promise<string[]> {
-  const found = await fixture[side].client
-    .db('shop')
-    .collection(name)
-    .find({}, { raw: true, sort: { _id: 1 } })
-    .toArray();
-  return found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
+/** All documents, as text of their bytes. */
+function documentsOf(side: 'cluster0' | 'cluster1', name: string): Promise<string[]> {
+  return texts(fixture[side].client, 'shop', name, false);
 }
 
 /** The shard key of a collection, its fields in order; null if it is not sharded. */

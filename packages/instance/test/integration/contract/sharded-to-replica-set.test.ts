@@ -76,8 +76,8 @@ describe.each<[string, boolean, object]>([
     await shard('unique', { unique: true });
     await shop.collection('unique').insertMany(Array.from({ length: regions }, (_, region) => ({ region })));
     await shop
-      .collection('names')
-      .insertMany(Array.from({ length: 40 }, (_, n) => ({ _id: `name ${n}` as never, region: n % regions })));
+      .collection<{ _id: string; region: number }>('names')
+      .insertMany(Array.from({ length: 40 }, (_, n) => ({ _id: `name ${n}`, region: n % regions })));
     await shop.collection('log').insertMany(Array.from({ length: 50 }, (_, n) => ({ n })));
     const orders = shop.collection<Order>('orders');
     await orders.createIndexes([{ key: { total: 1 }, expireAfterSeconds: 100_000 }]);

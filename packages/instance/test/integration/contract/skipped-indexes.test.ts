@@ -43,10 +43,8 @@ async function fillOrders(): Promise<void> {
 const orders = (side: Side = fixture.cluster0) => side.client.db('shop').collection('orders');
 
 async function shardsOf({ client }: Side): Promise<{ _id: string; host: string }[]> {
-  const { shards } = (await client.db('admin').command({ listShards: 1 })) as unknown as {
-    shards: { _id: string; host: string }[];
-  };
-  return shards;
+  const { shards } = await client.db('admin').command({ listShards: 1 });
+  return shards as { _id: string; host: string }[];
 }
 
 async function onFirstShard(command: Document): Promise<void> {

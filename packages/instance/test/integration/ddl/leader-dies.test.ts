@@ -8,7 +8,7 @@ import { readCatalog, readCollectionByUuid } from '../../../src/catalog/read/rea
 import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { applyDdlChange, type ApplyDdlDependencies } from '../../../src/ddl/apply-ddl-change.js';
 import type { DdlChange } from '../../../src/store/ddl-journal.js';
-import type { UuidPair, UuidPairs } from '../../../src/store/uuid-pairs.js';
+import { pairsIn } from '../../unit/ddl/pairs-in.js';
 import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
@@ -85,18 +85,10 @@ async function begin(): Promise<Map<string, string>> {
   return new Map(made.map(({ sourceUuid, destinationUuid }) => [sourceUuid, destinationUuid]));
 }
 
-function depsOf(pairs: Map<string, string>): ApplyDdlDependencies {
-  const stored = {
-    destinationOf: (uuid: string) => pairs.get(uuid) ?? null,
-    isRecorded: (uuid: string) => [...pairs.values()].includes(uuid),
-    record: (found: readonly UuidPair[]) => {
-      for (const { sourceUuid, destinationUuid } of found) pairs.set(sourceUuid, destinationUuid);
-      return Promise.resolve();
-    },
-  };
+async function depsOf(pairs: Map<string, string>): Promise<ApplyDdlDependencies> {
   return {
     destination: destination.cluster,
-    pairs: stored as unknown as UuidPairs,
+    pairs: await pairsIn(pairs),
     filter,
     remap: noRemap,
     confirm,
@@ -155,7 +147,7 @@ it.each<[string, Pick<DdlChange, 'operation'>, string, string | null, string | n
       entry: null,
     };
     const undisturbed = await begin();
-    await applyDdlChange(depsOf(undisturbed), ddlChange, signal);
+    await applyDdlChange(await depsOf(undisturbed), ddlChange, signal);
     const expected = await shown(undisturbed);
     expect(expected.map((row) => row.name as string)).toEqual(names);
     expect(expected.every(({ isRecorded }) => isRecorded === true)).toBe(true);
@@ -163,14 +155,14 @@ it.each<[string, Pick<DdlChange, 'operation'>, string, string | null, string | n
     for (let steps = 0; ; steps += 1) {
       const pairs = await begin();
       stepsLeft = steps;
-      const died = await applyDdlChange(depsOf(pairs), ddlChange, signal).then(
+      const died = await applyDdlChange(await depsOf(pairs), ddlChange, signal).then(
         () => false,
         (error: unknown) => (error as Error).message === 'killed',
       );
       stepsLeft = Infinity;
       if (!died) break;
       expect(steps).toBeLessThan(stepsMax);
-      const result = await applyDdlChange(depsOf(pairs), ddlChange, signal);
+      const result = await applyDdlChange(await depsOf(pairs), ddlChange, signal);
       expect({ steps, shown: await shown(pairs) }).toEqual({ steps, shown: expected });
       expect(result?.name ?? null).toBe(operation === 'drop' ? null : (to ?? name));
     }

@@ -40,12 +40,12 @@ export async function documentsOf(
   name: string,
   natural: boolean,
 ): Promise<string[]> {
-  const found = await client
+  const found: unknown[] = await client
     .db(database)
     .collection(name)
     .find({}, { raw: true, ...(natural && { sort: { $natural: 1 } }) })
     .toArray();
-  const texts = found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
+  const texts = found.map((bytes) => Buffer.from(bytes as Uint8Array).toString('base64'));
   return natural ? texts : texts.sort();
 }
 

@@ -25,10 +25,10 @@ afterEach(async () => {
 
 /** The shards of a cluster, asked directly. */
 async function shardsOf({ client }: Side): Promise<MongoClient[]> {
-  const { shards } = (await client.db('admin').command({ listShards: 1 })) as unknown as { shards: { host: string }[] };
+  const { shards } = await client.db('admin').command({ listShards: 1 });
   const { username, password } = client.options.credentials ?? {};
   const login = username === undefined ? {} : { auth: { username, password: password ?? '' } };
-  const opened = shards.map(
+  const opened = (shards as { host: string }[]).map(
     ({ host }) => new MongoClient(`mongodb://${host.slice(host.indexOf('/') + 1)}/?directConnection=true`, login),
   );
   clients.push(...opened);

@@ -39,7 +39,7 @@ async function fill(client: MongoClient): Promise<void> {
     { _id: 2, region: 2 },
   ]);
   await shop.createCollection('log', { capped: true, size: 65_536 });
-  await shop.collection('log').insertMany([{ _id: 2 as never }, { _id: 1 as never }]);
+  await shop.collection<{ _id: number }>('log').insertMany([{ _id: 2 }, { _id: 1 }]);
   await shop.createCollection('recent', { viewOn: 'orders', pipeline: [{ $match: { value: 1 } }] });
   await client.db('words').createCollection('list', { collation: { locale: 'en', strength: 2 } });
   await client
@@ -119,7 +119,9 @@ describe('documents', () => {
     const shop = clusters.destination.client.db('shop');
     const document = await orders(shop).findOne({ _id: 5 });
     await orders(shop).deleteOne({ _id: 5 });
-    await orders(shop).insertOne({ ...document, _id: new Double(5) as never, value: new Int32(5) });
+    await shop
+      .collection<{ _id: Double; value: Int32 }>('orders')
+      .insertOne({ ...document, _id: new Double(5), value: new Int32(5) });
     expect((await clusters.compare()).documents).toEqual(
       one('different', five, [{ path: '_id', kind: 'changed', sourceType: 'int', destinationType: 'double' }]),
     );
