@@ -4,26 +4,28 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readText, trackedFiles } from './source-tree.js';
 
-type Load = <Module>(path: string) => Promise<Module>;
-const load: Load = async (path) => (await import(new URL(`../${path}`, import.meta.url).href)) as never;
+async function load(path: string): Promise<unknown> {
+  const loaded: unknown = await import(new URL(`../${path}`, import.meta.url).href);
+  return loaded;
+}
 
 interface Group {
   title: string;
   items: { title: string; path: string }[];
 }
 
-const { pageOf, siteTarget, filesBeside } = await load<{
+const { pageOf, siteTarget, filesBeside } = (await load('site/document-tree.mjs')) as {
   pageOf: (path: string) => string;
   siteTarget: (path: string, target: string) => string;
   filesBeside: (path: string, text: string) => string[];
-}>('site/document-tree.mjs');
-const { groupsOf, tasksOf } = await load<{
+};
+const { groupsOf, tasksOf } = (await load('site/navigation.mjs')) as {
   groupsOf: (documents: ReadonlyMap<string, string>) => Group[];
   tasksOf: (readme: string) => Group[];
-}>('site/navigation.mjs');
-const { checkLinks } = await load<{
+};
+const { checkLinks } = (await load('scripts/site/links.mjs')) as {
   checkLinks: (folder: string, base: string) => { links: number; wrong: string[] };
-}>('scripts/site/links.mjs');
+};
 
 const documents = new Map(
   trackedFiles()

@@ -18,6 +18,8 @@ export interface Module {
   lines: number;
   /** Line numbers where the type `any` is written. */
   anys: number[];
+  /** Line numbers of casts that no type can refuse: to `never`, or through `unknown`. */
+  forced: number[];
 }
 
 /** Files under version control, and new ones that are not ignored. */
@@ -67,16 +69,26 @@ function readModule(path: string): Module {
     imports: { path: [], loaded: [], external: [] },
     lines: text.split('\n').length - 1,
     anys: [],
+    forced: [],
   };
+  const lineOf = (node: ts.Node): number => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
   const visit = (node: ts.Node): void => {
     const specifier = importedFrom(node);
     if (specifier !== undefined) addImport(module, specifier, isForTypesAlone(node));
-    if (node.kind === ts.SyntaxKind.AnyKeyword)
-      module.anys.push(file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1);
+    if (node.kind === ts.SyntaxKind.AnyKeyword) module.anys.push(lineOf(node));
+    if (isForced(node)) module.forced.push(lineOf(node));
     ts.forEachChild(node, visit);
   };
   visit(file);
   return module;
+}
+
+/** A cast that the compiler accepts for every value. */
+function isForced(node: ts.Node): boolean {
+  if (!ts.isAsExpression(node)) return false;
+  const { expression, type } = node;
+  const throughUnknown = ts.isAsExpression(expression) && expression.type.kind === ts.SyntaxKind.UnknownKeyword;
+  return throughUnknown || type.kind === ts.SyntaxKind.NeverKeyword;
 }
 
 /** The specifier of an import or export declaration, an import type or a dynamic import. */

@@ -34,6 +34,13 @@ const columnsMax = 120;
 const generated: readonly string[] = [];
 /** Folders and files whose words and lines are not checked yet. */
 const notYet: readonly string[] = [];
+/** Tests that force another type on a value, how often, and what for; those of the simulator are not checked. */
+const forcing: Readonly<Record<string, number>> = {
+  // The errors of the language for a wrong type.
+  'packages/instance/test/unit/logging/error-text.test.ts': 2,
+  // A reply of a simulated server.
+  'e2e/soak/soak-client.ts': 1,
+};
 const forbiddenNames = /^(utils?|helpers?|common|misc|index)$/;
 
 describe('layers', () => {
@@ -120,6 +127,12 @@ describe('files', () => {
 
   test('do not use the type any', () => {
     expect(modules.flatMap(({ path, anys }) => anys.map((line) => `${path}:${line}`))).toEqual([]);
+  });
+
+  test('of tests force no type on a value: what a fake lacks has to show', () => {
+    const tests = modules.filter(({ path }) => /^(packages\/(?!simulator\/)[a-z]+\/test|e2e|test)\//.test(path));
+    const found = tests.map(({ path, forced }) => [path, forced.length] as const).filter(([, count]) => count > 0);
+    expect(Object.fromEntries(found)).toEqual(forcing);
   });
 
   test('name no path of a machine and no registry', () => {
