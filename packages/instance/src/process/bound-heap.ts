@@ -11,11 +11,12 @@ const youngBytesMax = 16 * mebibyte;
 /** V8 doubles the young generation, or leaves its size. */
 const [grows, stays] = [2, 1];
 /**
- * Growth of the heap after which all of it is collected: at least so much, and half of what is in use. V8 would wait
- * for more than twice as much, mostly events that have been applied since.
+ * Growth of the heap after which all of it is collected. V8 would wait for more than twice as much, mostly events that
+ * have been applied since.
  */
-const growthBytesMin = 32 * mebibyte;
-const growthFractionMin = 0.5;
+const growthBytesMax = 32 * mebibyte;
+/** A heap with more in use is left to V8, which collects it in small steps; all at once it would take half a second. */
+const usedBytesMax = 128 * mebibyte;
 
 /**
  * Keeps this process from taking memory only to collect garbage more rarely. To be called before most modules are
@@ -52,10 +53,10 @@ class WholeHeap {
     const bytes = getHeapStatistics().used_heap_size;
     if (isCollected) this.#isAsked = false;
     this.#usedBytes = isCollected ? bytes : Math.min(this.#usedBytes, bytes);
-    if (this.#isAsked || bytes - this.#usedBytes < Math.max(growthBytesMin, this.#usedBytes * growthFractionMin))
-      return;
+    const isSmall = this.#usedBytes < usedBytesMax;
+    if (this.#isAsked || !isSmall || bytes - this.#usedBytes < growthBytesMax) return;
     this.#isAsked = true;
-    void this.#collect({ type: 'major', execution: 'async' });
+    void this.#collect({ type: 'major', execution: 'async' }).then(() => (this.#isAsked = false));
   }
 }
 
