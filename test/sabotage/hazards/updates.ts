@@ -203,8 +203,8 @@ export const updateHazards: readonly Hazard[] = [
     number: 25,
     hazard: 'The order of fields drifts when sets are replayed',
     handling:
-      "Deltas are pipelines, or operators where these keep the source's order too. Several fields are set in the order " +
-      'in which the updates added them.',
+      "Deltas are pipelines, or operators where these keep the source's order too. Several fields are set in the " +
+      'order in which the updates added them.',
     sabotages: [
       {
         takesOut: 'the order in which several updates added fields',
