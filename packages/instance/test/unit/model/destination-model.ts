@@ -1,4 +1,5 @@
 import { Timestamp } from 'mongodb';
+import { elementType } from '../../../src/bson/element-type.js';
 import { idClass } from '../../../src/bson/id-class.js';
 import { decodeValue, elementsOf, encodeValue, findValue, RawValue, readString } from '../../../src/bson/scan.js';
 import { hasZeroTimestamp } from '../../../src/bson/zero-timestamp.js';
@@ -113,7 +114,9 @@ function statementOn(
   const found = present !== undefined && keyOf(present) === keyOf(documentOf(filter)) ? present : null;
   if (kind === 'delete') return found !== null && shard.delete(name) ? 1 : 0;
   if (found === null && parts.get('upsert')?.bytes[0] !== 1) return 0;
-  const after = pipelineResult(parts.get('u'), found === null ? [] : fieldsOf(found));
+  const update = parts.get('u');
+  const before = found === null ? [] : fieldsOf(found);
+  const after = update?.type === elementType.document ? operatorResult(update, before) : pipelineResult(update, before);
   if (className(fieldsOf(after)) !== name || shardOf(shards, after) !== shard)
     throw new Error('an update changes the key of its document');
   if (found === null) return insert(shards, after);
@@ -156,6 +159,18 @@ function inserted(document: Uint8Array): Buffer {
   return documentOf(
     fields.map(([name, value]) => [name, hasZeroTimestamp(documentOf([[name, value]])) ? presentTime : value]),
   );
+}
+
+/** The result of update operators. `$set` adds new fields in the order of their names, whatever that of the update. */
+function operatorResult({ bytes }: RawValue, before: Fields): Buffer {
+  let fields = before;
+  for (const [operator, { bytes: changes }] of fieldsOf(bytes)) {
+    const changed = fieldsOf(changes).sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+    if (operator === '$set') for (const [field, value] of changed) fields = withField(fields, field, value);
+    else if (operator === '$unset') fields = fields.filter(([field]) => !changed.some(([name]) => name === field));
+    else throw new Error(`the model has no operator ${operator}`);
+  }
+  return documentOf(fields);
 }
 
 /**
