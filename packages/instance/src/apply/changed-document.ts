@@ -26,7 +26,6 @@ function fieldsChanged(
   { set, unset }: ReturnType<typeof fieldsOf>,
   bytes: number,
 ): Uint8Array | null {
-  const added = new Map(set);
   const changed = new Set<string>();
   const builder = new DocumentBuilder(document.length + bytes + growth_bytes);
   for (const element of elementsOf(document)) {
@@ -36,13 +35,12 @@ function fieldsChanged(
       if (changed.has(element.name)) return null;
       changed.add(element.name);
     }
-    added.delete(element.name);
     if (isRemoved) continue;
     if (change === undefined) builder.copied(document, element.nameStart, element);
     else builder.copied(change.source, change.element.nameStart, change.element);
   }
-  for (const [name, { source, element }] of added)
-    if (!unset.has(name)) builder.copied(source, element.nameStart, element);
+  for (const [name, { source, element }] of set)
+    if (!changed.has(name) && !unset.has(name)) builder.copied(source, element.nameStart, element);
   return builder.finish();
 }
 

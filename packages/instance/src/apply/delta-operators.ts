@@ -1,13 +1,13 @@
 import type { DocumentBuilder } from '../bson/build.js';
-import { bufferOf, cstringEnd, elementEnd, elementsOf, readString } from '../bson/scan.js';
+import { bufferOf, cstringEnd, elementsOf, readString, undecodedElementsOf } from '../bson/scan.js';
 import type { Delta, FieldValue } from './delta.js';
 
 const [digit0, digit9] = [0x30, 0x39];
 
-/** The bytes that a field's name begins in, and where. */
-interface NamePlace {
+/** A field, and the bytes that it is in. */
+interface PlacedField {
   source: Uint8Array;
-  nameStart: number;
+  element: { nameStart: number };
 }
 
 /**
@@ -33,7 +33,7 @@ export function writeOperators(builder: DocumentBuilder, delta: Delta): boolean 
 
 function writeFields(builder: DocumentBuilder, { updated, removedFields }: Delta & { form: 'fields' }): boolean {
   // An update without operators would replace the document.
-  if (updated === null ? removedFields === null : !isInServerOrder(places(updated))) return false;
+  if (updated === null ? removedFields === null : !isInServerOrder(fieldsIn(updated))) return false;
   builder.begin('u');
   if (updated !== null) builder.document('$set', updated);
   if (removedFields !== null) writeUnset(builder, namesIn(removedFields));
@@ -45,7 +45,7 @@ function writeFields(builder: DocumentBuilder, { updated, removedFields }: Delta
 function writeFolded(builder: DocumentBuilder, { set, unset }: Delta & { form: 'folded' }): boolean {
   const left: FieldValue[] = [];
   for (const [name, value] of set) if (!unset.has(name)) left.push(value);
-  if (!isInServerOrder(left.map(({ source, element }) => ({ source, nameStart: element.nameStart })))) return false;
+  if (!isInServerOrder(left)) return false;
   if (left.length === 0 && unset.size === 0) return false;
   builder.begin('u');
   if (left.length > 0) {
@@ -68,20 +68,15 @@ function writeUnset(builder: DocumentBuilder, names: Iterable<string>): void {
   builder.end();
 }
 
-/** Where the names of a document begin; none is decoded. */
-function* places(source: Uint8Array): Generator<NamePlace> {
-  let at = 4;
-  for (let type = source[at]; type !== undefined && type !== 0; type = source[at]) {
-    yield { source, nameStart: at + 1 };
-    at = elementEnd(source, type, cstringEnd(source, at + 1) + 1);
-  }
+function* fieldsIn(source: Uint8Array): Generator<PlacedField> {
+  for (const element of undecodedElementsOf(source)) yield { source, element };
 }
 
 /** Whether servers handle the fields of a `$set` in the order given: by the bytes of their names. */
-function isInServerOrder(fields: Iterable<NamePlace>): boolean {
+function isInServerOrder(fields: Iterable<PlacedField>): boolean {
   let before: Buffer | null = null;
-  for (const { source, nameStart } of fields) {
-    const name = bufferOf(source).subarray(nameStart, cstringEnd(source, nameStart));
+  for (const { source, element } of fields) {
+    const name = bufferOf(source).subarray(element.nameStart, cstringEnd(source, element.nameStart));
     if (before !== null && !isBefore(before, name)) return false;
     before = name;
   }

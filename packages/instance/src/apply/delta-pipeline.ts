@@ -1,6 +1,6 @@
 import type { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
-import { cstringEnd, elementEnd, type RawElement } from '../bson/scan.js';
+import { undecodedElementsOf } from '../bson/scan.js';
 import type { Delta } from './delta.js';
 import { writeOperators } from './delta-operators.js';
 import { isPlainPath, type PathChange, pathKey } from './delta-paths.js';
@@ -43,22 +43,11 @@ function writeFields(stages: StageWriter, { updated, removedFields }: Delta & { 
   if (updated !== null) {
     stages.write((builder) => {
       builder.begin('$set');
-      eachField(updated, (nameStart, element) => builder.copiedAsLiteral(updated, nameStart, element));
+      for (const element of undecodedElementsOf(updated)) builder.copiedAsLiteral(updated, element.nameStart, element);
       builder.end();
     });
   }
   if (removedFields !== null) stages.write((builder) => builder.document('$unset', removedFields, elementType.array));
-}
-
-/** Calls `take` for every element; the name is not decoded. */
-function eachField(document: Uint8Array, take: (nameStart: number, element: RawElement) => void): void {
-  let at = 4;
-  for (let type = document[at]; type !== undefined && type !== 0; type = document[at]) {
-    const start = cstringEnd(document, at + 1) + 1;
-    const end = elementEnd(document, type, start);
-    take(at + 1, { type, start, end });
-    at = end;
-  }
 }
 
 /** Writes several updates as one set and one unset. `mergeDeltas` never sets a removed field again. */

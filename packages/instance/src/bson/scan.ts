@@ -135,6 +135,17 @@ export function findPath(bytes: Uint8Array, path: readonly string[]): RawElement
   return found;
 }
 
+/** The same as `elementsOf`, without the decoded names. */
+export function* undecodedElementsOf(bytes: Uint8Array): Generator<Omit<NamedElement, 'name'>> {
+  let at = 4;
+  for (let type = bytes[at]; type !== undefined && type !== 0; type = bytes[at]) {
+    const start = cstringEnd(bytes, at + 1) + 1;
+    const end = elementEnd(bytes, type, start);
+    yield { nameStart: at + 1, type, start, end };
+    at = end;
+  }
+}
+
 /** All elements of a document or array in order; `start` and `end` are offsets in `bytes`. */
 export function* elementsOf(bytes: Uint8Array): Generator<NamedElement> {
   let at = 4;

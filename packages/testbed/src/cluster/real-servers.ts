@@ -112,7 +112,8 @@ async function startSet(launch: Launch, setName: string, role: string[]): Promis
   return host;
 }
 
-async function adminCommand(connectionString: string, command: Document): Promise<Document> {
+/** Runs one command on the database `admin`, through a client of its own. */
+export async function adminCommand(connectionString: string, command: Document): Promise<Document> {
   const client = new MongoClient(connectionString);
   try {
     return await client.db('admin').command(command);

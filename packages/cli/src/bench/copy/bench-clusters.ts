@@ -1,4 +1,5 @@
 import { type Document, MongoClient } from 'mongodb';
+import { adminCommand } from '@convoy/testbed/cluster/real-servers';
 import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { Closers } from '@convoy/testbed/closers';
@@ -72,14 +73,7 @@ export class BenchClusters implements AsyncDisposable {
 /** Runs an administrative command on every shard of real servers; simulated ones have no files. */
 async function onShards(cluster: TestCluster, command: Document): Promise<void> {
   if (cluster.backend === 'simulator') return;
-  for (const id of cluster.shardIds) {
-    const client = new MongoClient(cluster.shardConnectionString(id));
-    try {
-      await client.db('admin').command(command);
-    } finally {
-      await client.close();
-    }
-  }
+  for (const id of cluster.shardIds) await adminCommand(cluster.shardConnectionString(id), command);
 }
 
 async function dropDatabases(client: MongoClient): Promise<void> {
