@@ -25,7 +25,7 @@ export const copyCollectionsBenchmark: Benchmark = {
       };
       context.signal.throwIfAborted();
       context.log(`${wanted.collections} collections: creating them`);
-      await makeCollections(clusters.sourceClient, clusters.source.shardIds, wanted);
+      await makeCollections(clusters.sourceClient, clusters.source, wanted);
       context.log(`${wanted.collections} collections: bare round trips`);
       const bare_seconds = await copyBarely(clusters.sourceClient, clusters.destinationClient, wanted);
       context.log(`${wanted.collections} collections: engine`);

@@ -1,4 +1,5 @@
-import { type MongoClient } from 'mongodb';
+import type { MongoClient } from 'mongodb';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { documentMaker } from './bench-documents.js';
 
 /** Spreads collections over databases as users do, and databases over the shards. */
@@ -27,18 +28,14 @@ export function namedCollections({ collections, documents }: ManyCollections): N
   }));
 }
 
-/** Creates them, with alternating primary shards of the databases. */
+/** Creates them; the primary shards of their databases alternate. */
 export async function makeCollections(
   client: MongoClient,
-  shardIds: readonly string[],
+  { kind, shardIds }: Pick<TestCluster, 'kind' | 'shardIds'>,
   wanted: ManyCollections,
 ): Promise<void> {
-  const admin = client.db('admin');
-  await admin.command({ balancerStop: 1 });
   const all = namedCollections(wanted);
-  const databases = [...new Set(all.map(({ database }) => database))];
-  for (const [index, database] of databases.entries())
-    await admin.command({ enableSharding: database, primaryShard: shardIds[index % shardIds.length] });
+  if (kind === 'sharded') await makeDatabases(client, shardIds, [...new Set(all.map(({ database }) => database))]);
   const make = documentMaker(wanted.documentBytes);
   await inParallel(all, async ({ database, collection, documents }) => {
     for (let from = 0; from < documents; from += 1_000) {
@@ -46,6 +43,17 @@ export async function makeCollections(
       await client.db(database).collection(collection).insertMany(batch, { ordered: false });
     }
   });
+}
+
+async function makeDatabases(
+  client: MongoClient,
+  shardIds: readonly string[],
+  names: readonly string[],
+): Promise<void> {
+  const admin = client.db('admin');
+  await admin.command({ balancerStop: 1 });
+  for (const [index, name] of names.entries())
+    await admin.command({ enableSharding: name, primaryShard: shardIds[index % shardIds.length] });
 }
 
 /**

@@ -4,9 +4,10 @@ import { BenchClusters, shards } from '../copy/bench-clusters.js';
 import { type BenchCollection, fill, shardByHash } from '../copy/bench-documents.js';
 import type { LoopConcurrency } from '../copy/loop-order.js';
 import { runReadyLoop } from '../copy/loop-run.js';
-import { copyRows, type CopyRun, type SizeCompared } from './copy-rows.js';
+import { copyRows, type SizeCompared } from './copy-rows.js';
+import { type CopyRun, copyWith } from './copy-run.js';
 import { type Cost, watchCost } from './cost.js';
-import { type ToolKind, untilSeen } from './migration-tool.js';
+import type { ToolKind } from './migration-tool.js';
 import { settle_ms } from './turns.js';
 
 /** Document sizes of a part, and bytes of all documents together. */
@@ -59,7 +60,8 @@ export async function measureCopy(
     for (const tool of tools) {
       signal.throwIfAborted();
       log(`${size.name}: round ${round} of ${rounds}, ${tool.name}`);
-      runs.get(tool.name)?.push(await copyWith(tool, clusters, collection, context));
+      runs.get(tool.name)?.push(await copyWith(tool, clusters, context));
+      await requireAll(tool, clusters, collection);
     }
     if (best !== undefined) bare.push(await copyBarely(clusters, collection, best, context));
   }
@@ -89,24 +91,8 @@ async function copyBarely(
   return { ...cost(), ...loop };
 }
 
-async function copyWith(
-  kind: ToolKind,
-  clusters: BenchClusters,
-  { database, collection, documents }: BenchCollection,
-  { folder, signal }: BenchmarkContext,
-): Promise<CopyRun> {
-  await clusters.emptyDestination();
-  await using tool = await kind.open(clusters, folder);
-  await delay(settle_ms, undefined, { signal });
-  const cost = watchCost(clusters, tool.pids);
-  await tool.start();
-  await untilSeen(tool, ({ started }) => started, signal);
-  const initialisation_seconds = cost().seconds;
-  await untilSeen(tool, ({ copied }) => copied, signal);
-  const copy = cost();
-  await untilSeen(tool, ({ canCommit }) => canCommit, signal);
-  const ready = cost();
+async function requireAll({ name }: ToolKind, clusters: BenchClusters, wanted: BenchCollection): Promise<void> {
+  const { database, collection, documents } = wanted;
   const found = await clusters.destinationClient.db(database).collection(collection).countDocuments();
-  if (found !== documents) throw new Error(`${kind.name} copied ${found} of ${documents} documents.`);
-  return { ...copy, initialisation_seconds, ready };
+  if (found !== documents) throw new Error(`${name} copied ${found} of ${documents} documents.`);
 }

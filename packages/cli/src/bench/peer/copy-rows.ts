@@ -3,6 +3,7 @@ import { median } from '../copy/copy-rows.js';
 import type { CopyResult } from '../copy/copy-result.js';
 import { clusterSyncName } from './cluster-sync.js';
 import { notVerifiedName, verifiedName } from './convoy-tool.js';
+import type { CopyRun } from './copy-run.js';
 import type { Cost } from './cost.js';
 import { memoryRow } from './memory-row.js';
 
@@ -14,14 +15,6 @@ const cpuOfPeerMax = 0.5;
 const verifiedMax = 1.15;
 /** Allowed time from the end of the copy until a commit would be accepted, in copy times. */
 const readyMax = 0.35;
-
-/** One copy, from the start request to its end. */
-export interface CopyRun extends Cost {
-  /** From the start request to the first read. */
-  initialisation_seconds: number;
-  /** From the start request until a commit would be accepted. */
-  ready: Cost;
-}
 
 /** The copies of documents of one size, in the order of the rounds. */
 export interface SizeCompared {
@@ -55,11 +48,7 @@ function toolRows(subject: string, bytes: number, runs: readonly CopyRun[]): Row
   const row = (metric: string, value: number, unit: string): Row => ({ case: subject, metric, value, unit });
   return [
     ...costRows(subject, bytes, runs),
-    row(
-      'initialisation',
-      median(runs, ({ initialisation_seconds }) => initialisation_seconds),
-      's',
-    ),
+    row('initialisation', median(runs, initialisationOf), 's'),
     row('from copied to ready to commit', median(runs, waitOf), 's'),
     row('CPU until ready to commit', (median(readyOf(runs), cpuOf) / bytes) * 1e9, 's/GB'),
     row('CPU of source until ready to commit', (median(readyOf(runs), sourceCpuOf) / bytes) * 1e9, 's/GB'),
@@ -82,7 +71,7 @@ function costRows(subject: string, bytes: number, runs: readonly Cost[]): Row[] 
 
 /** The bare loop starts with open connections and a given collection: the comparison with it is without the start. */
 function plainRows(subject: string, plain: readonly CopyRun[], peer: readonly CopyRun[], bare: Cost): Row[] {
-  const copying = median(plain, ({ seconds, initialisation_seconds }) => seconds - initialisation_seconds);
+  const copying = median(plain, (run) => run.seconds - initialisationOf(run));
   const ofBareLoop: Row = {
     case: subject,
     metric: 'throughput of bare loop, after initialisation',
@@ -127,5 +116,6 @@ const secondsOf = ({ seconds }: CopyResult): number => seconds;
 const cpuOf = ({ cpu_seconds }: CopyResult): number => cpu_seconds;
 const sourceCpuOf = ({ sourceCpu_seconds }: Cost): number => sourceCpu_seconds;
 const destinationCpuOf = ({ destinationCpu_seconds }: Cost): number => destinationCpu_seconds;
+const initialisationOf = ({ initialisation }: CopyRun): number => initialisation.seconds;
 const waitOf = ({ seconds, ready }: CopyRun): number => ready.seconds - seconds;
 const readyOf = (runs: readonly CopyRun[]): Cost[] => runs.map(({ ready }) => ready);

@@ -5,6 +5,7 @@ import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { type Benchmark, type BenchmarkContext, type Row, withGoal } from '../benchmark.js';
 import { checkpoint_ms } from '../apply/engine-apply.js';
 import { type Backlog, measureBacklog, mixedBacklog, nestedBacklog } from './apply-part.js';
+import { measureCollections } from './collections-part.js';
 import { clusterSync } from './cluster-sync.js';
 import { convoyTools } from './convoy-tool.js';
 import { type CopySize, measureCopy } from './copy-part.js';
@@ -12,7 +13,7 @@ import type { ToolKind } from './migration-tool.js';
 import { measureCommit } from './commit-part.js';
 import { measureUsers } from './users-part.js';
 
-/** One part of the benchmark, of at most 6 minutes on two cores. */
+/** One part of the benchmark, of at most 10 minutes on two cores. */
 type Part = (peer: readonly ToolKind[], context: BenchmarkContext) => Promise<Row[]>;
 
 const oneKilobyte: CopySize = { name: '1 kB', documentBytes: 1_000, bytes: 500_000_000 };
@@ -34,6 +35,7 @@ const parts: Readonly<Record<string, Part>> = {
   // ClusterSync needs an oplog note through the router, which servers of 5.0 refuse.
   'copy-sharded': (_peer, context) =>
     measureCopy({ ...oneKilobyte, name: '1 kB sharded', bytes: 300_000_000 }, 'sharded', convoyTools(), context),
+  'copy-collections': (peer, context) => measureCollections([...peer, ...convoyTools()], context),
   apply: applyOf(mixedBacklog),
   'apply-nested': applyOf(nestedBacklog),
   users: (peer, context) => measureUsers([...peer, ...convoyTools()], context),

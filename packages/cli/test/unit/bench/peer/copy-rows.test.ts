@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { copyRows, type CopyRun } from '../../../../src/bench/peer/copy-rows.js';
+import { copyRows } from '../../../../src/bench/peer/copy-rows.js';
+import type { CopyRun } from '../../../../src/bench/peer/copy-run.js';
 
 const cost = (seconds: number, cpu_seconds: number) => ({
   seconds,
@@ -11,7 +12,7 @@ const cost = (seconds: number, cpu_seconds: number) => ({
 
 const run = (seconds: number, cpu_seconds: number, ready_seconds: number): CopyRun => ({
   ...cost(seconds, cpu_seconds),
-  initialisation_seconds: 1,
+  initialisation: cost(1, 0),
   ready: { ...cost(ready_seconds, cpu_seconds + 1), peakMemoryBytes: 3.5e8 },
 });
 
