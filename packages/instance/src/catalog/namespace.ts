@@ -47,7 +47,7 @@ export interface CatalogEntry {
   primaryShard: string;
   /** How often the database's primary changed, counted from 1; absent on a replica set. */
   primaryVersion?: number;
-  /** Estimates from `collStats`; 0 when unknown. */
+  /** Estimates, see `readSize`; 0 when unknown. */
   sizeBytes: number;
   documentCount: number;
   /**

@@ -70,6 +70,7 @@ export const corpusFiles = [
   '40-record-order',
   '41-found-roles',
   '42-found-deviation',
+  '43-data-sizes',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

@@ -46,6 +46,7 @@ export const programme: readonly Act[] = [
       '39-found-long-runs',
       '40-record-order',
       '42-found-deviation',
+      '43-data-sizes',
     ] as const
   ).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
   ...(['21-found-privileges', '41-found-roles'] as const).map((file) => ({

@@ -53,7 +53,8 @@ export class FakeCatalogServer {
         listCollections: (database, command) => cursor(this.listCollections(database, command)),
         listIndexes: (database, command) => cursor(this.need(database, command.listIndexes as string).indexes),
         find: (database, command) => cursor(this.find(database, command)),
-        aggregate: (database, command) => cursor(this.aggregate(database, command)),
+        aggregate: (_, command) => cursor(this.aggregate(command)),
+        dataSize: (database, command) => this.dataSize(database, command.dataSize as string),
         drop: (database, command) => this.drop(database, command.drop as string),
         create: (database, command, exact) => this.create(database, command, exact),
         createIndexes: (database, command) => this.createIndexes(database, command),
@@ -208,12 +209,17 @@ export class FakeCatalogServer {
     }
   }
 
-  private aggregate(database: string, command: Document): Document[] {
+  private aggregate(command: Document): Document[] {
     const [stage] = command.pipeline as Document[];
-    if (stage?.$sample !== undefined) return [];
-    if (stage?.$collStats === undefined) throw serverError(40324, 'Location40324');
-    const { documents } = this.need(database, command.aggregate as string);
-    return [{ shard: 'shard0', storageStats: { size: 10 * documents.length, count: documents.length } }];
+    if (stage?.$sample === undefined) throw serverError(40324, 'Location40324');
+    return [];
+  }
+
+  /** A collection that is not there has no size. */
+  private dataSize(database: string, namespace: string): Document {
+    const name = namespace.slice(database.length + 1);
+    const count = this.databases.get(database)?.collections.get(name)?.documents.length ?? 0;
+    return { size: 10 * count, numObjects: count };
   }
 
   private create(database: string, command: Document, exact: Document): Document {

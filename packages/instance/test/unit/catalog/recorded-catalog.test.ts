@@ -63,7 +63,7 @@ function recordedClient(node: string): FakeNodeClient {
   return new FakeNodeClient(
     node,
     Object.fromEntries(
-      ['listDatabases', 'listCollections', 'listIndexes', 'aggregate', 'find'].map((name) => [name, answer]),
+      ['listDatabases', 'listCollections', 'listIndexes', 'dataSize', 'find'].map((name) => [name, answer]),
     ),
   );
 }

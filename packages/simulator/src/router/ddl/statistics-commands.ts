@@ -1,3 +1,4 @@
+import { databaseOf } from '../../node/namespace.js';
 import { Double, Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
@@ -72,10 +73,12 @@ export async function dbStatsCommand(context: RouterContext, request: CommandReq
   return reply.set('scaleFactor', request.body.get('scale') ?? new Int32(1)).set('fileSize', new Int32(0));
 }
 
-/** `dataSize` of a collection: the sums over its shards. */
+/** `dataSize` of a collection: the sums over its shards. @throws CommandError 26 for one of an unknown database */
 export async function dataSizeCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = requiredText(request.body, 'dataSize');
-  const replies = await context.sender.runOnAll(context.holdersOf(namespace), request, request.body);
+  const shards = context.holdersOf(namespace);
+  if (shards.length === 0) context.requireDatabase(databaseOf(namespace));
+  const replies = await context.sender.runOnAll(shards, request, request.body);
   const own = [...replies].map(([shard, reply]): [string, Doc] => [shard.id, reply]);
   const total = (name: string): Double =>
     new Double(own.reduce((all, [, reply]) => all + (numberOf(reply.get(name)) ?? 0), 0));

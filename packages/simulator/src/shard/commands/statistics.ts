@@ -1,6 +1,6 @@
 import { Double, Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
-import { numberOf } from '../../node/doc-fields.js';
+import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
 import { OPLOG_NAMESPACE } from '../oplog/oplog-documents.js';
 import type { Oplog } from '../oplog/oplog.js';
@@ -128,14 +128,15 @@ function countedIndexes(collection: Collection): number {
   return collection.indexes.length - (collection.options.has('clusteredIndex') ? 1 : 0);
 }
 
-/** `dataSize` of a whole collection, named with its database. */
+/** `dataSize` of a whole collection, named with its database; an estimate is exact here. */
 export function dataSize({ state, request }: CommandContext): Doc {
   const namespace = request.body.get(request.name);
   const collection = typeof namespace === 'string' ? state.catalog.collection(namespace) : undefined;
+  const count = collection?.documentCount ?? 0;
   return new Map<string, Value>([
-    ['estimate', false],
+    ...(count === 0 ? [] : ([['estimate', isTrue(request.body.get('estimate'))]] as const)),
     ['size', sizeValue(collection?.documentBytes ?? 0)],
-    ['numObjects', sizeValue(collection?.documentCount ?? 0)],
+    ['numObjects', sizeValue(count)],
     ['millis', new Int32(0)],
   ]);
 }

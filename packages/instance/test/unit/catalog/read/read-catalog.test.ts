@@ -192,7 +192,7 @@ describe('readCatalog', () => {
         return { cursor: { firstBatch: [{ v: 2, key: { _id: 1 }, name: '_id_' }] } };
       },
       find: () => ({ cursor: { firstBatch: [] } }),
-      aggregate: () => {
+      dataSize: () => {
         throw serverError(13, 'Unauthorized');
       },
     };
@@ -252,7 +252,10 @@ describe('inconsistent indexes', () => {
     const answer = server.client;
     const router = new FakeNodeClient('router', {
       ...Object.fromEntries(
-        ['listDatabases', 'listCollections', 'listIndexes', 'find'].map((name) => [name, forward(answer, name)]),
+        ['listDatabases', 'listCollections', 'listIndexes', 'find', 'dataSize'].map((name) => [
+          name,
+          forward(answer, name),
+        ]),
       ),
       aggregate: () => ({ cursor: { firstBatch: stats } }),
     });
