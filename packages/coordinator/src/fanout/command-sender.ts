@@ -16,6 +16,12 @@ import type { CommandJobData } from './command-job.js';
 const ADDED_AT_ONCE_MAX = 32;
 
 /**
+ * The part of the time limit in which one instance takes a start alone. It checks both clusters by commands for each
+ * collection, and the others join what it records.
+ */
+const START_AHEAD_PART = 1 / 3;
+
+/**
  * An instance's result for a command; null when none arrives within the limit or the job fails (stalled). It does not
  * use BullMQ's own wait, which loses the rejection when the connection breaks, and that would end the process.
  */
@@ -37,6 +43,9 @@ function nextAnswer(
   return { value, cancel: () => clearTimeout(timer) };
 }
 
+/** An instance's result to come, with its id. */
+type Reply = Promise<[id: string, result: CommandResult]>;
+
 /** Adds a command to each instance's queue, and waits for the results. */
 export class CommandSender {
   /** @param redis with a connection that waits for Redis; it is duplicated for blocking calls */
@@ -46,8 +55,8 @@ export class CommandSender {
   ) {}
 
   /**
-   * Sends the command to all instances, without waiting for replies in between. Repeating it under the same
-   * `commandId` only waits for its results.
+   * Sends the command to all instances, without waiting for replies in between; a start goes to one of them ahead.
+   * Repeating it under the same `commandId` only waits for its results.
    * @param limit_ms time limit per instance; an instance that receives the command later does not run it
    * @returns each instance's result by id; `commandTimedOut` for one without a result in time
    * @throws ConvoyError `redisUnavailable` when nothing was sent
@@ -55,20 +64,39 @@ export class CommandSender {
   async send(command: FleetCommand, ids: readonly string[], limit_ms: number): Promise<Map<string, CommandResult>> {
     const { connection, keys, limit_ms: redisCall_ms } = this.redis;
     const sentAt_ms = await callRedis(redisTime_ms(connection, keys), redisCall_ms);
-    const data: CommandJobData = { name: command.name, body: command.body, expiresAt_ms: sentAt_ms + limit_ms };
-    const replies: Promise<[string, CommandResult]>[] = [];
+    const begin_ms = performance.now();
+    const ahead = command.name === 'start' && ids.length > 1 ? ids.slice(0, 1) : [];
+    const replies: Reply[] = [];
+    if (ahead.length > 0) {
+      replies.push(...(await this.#sendToEach(ahead, command, sentAt_ms, sentAt_ms + limit_ms, limit_ms)));
+      await settleWithin(replies, limit_ms * START_AHEAD_PART);
+    }
+    const expiresAt_ms = sentAt_ms + (performance.now() - begin_ms) + limit_ms;
+    replies.push(...(await this.#sendToEach(ids.slice(ahead.length), command, sentAt_ms, expiresAt_ms, limit_ms)));
+    return new Map(await Promise.all(replies));
+  }
+
+  /** @returns the replies to come, once every instance has its command */
+  async #sendToEach(
+    ids: readonly string[],
+    { commandId, name, body }: FleetCommand,
+    sentAt_ms: number,
+    expiresAt_ms: number,
+    limit_ms: number,
+  ): Promise<Reply[]> {
+    const replies: Reply[] = [];
     for (let at = 0; at < ids.length; at += ADDED_AT_ONCE_MAX) {
       const some = ids.slice(at, at + ADDED_AT_ONCE_MAX);
       const added = some.map(
         (id) =>
           new Promise<void>((onAdded) => {
-            const reply = this.#sendTo(id, command.commandId, data, sentAt_ms, limit_ms, onAdded);
+            const reply = this.#sendTo(id, commandId, { name, body, expiresAt_ms }, sentAt_ms, limit_ms, onAdded);
             replies.push(reply.then((result) => [id, result]));
           }),
       );
       await Promise.all(added);
     }
-    return new Map(await Promise.all(replies));
+    return replies;
   }
 
   /** @param onAdded called once the command is added, or cannot be */

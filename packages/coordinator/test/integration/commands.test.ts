@@ -63,6 +63,47 @@ describeOnRedis('commands', (redis) => {
     );
   });
 
+  it('that start go to one instance ahead of the others, which join what it records', async () => {
+    let [begin, finish] = [(): void => undefined, (): void => undefined];
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    await serving(['shard0', 'shard1', 'shard2'], async () => {
+      begin();
+      await finished;
+      return accepted;
+    });
+    const sent = director.command('start', { source: 'cluster0' }, 'one');
+    await begun;
+    expect((await redis.client.keys(`{convoy:${name}}:queues:commands-*:one`)).length).toBe(1);
+    finish();
+    expect((await sent).success).toBe(true);
+    expect(handled.length).toBe(3);
+  });
+
+  it('that start reach the others although the first one hangs', async () => {
+    const hasty = new FleetDirector({
+      redis: redis.settings,
+      fleet: name,
+      logger: silent,
+      timings: shortTimings,
+      commandLimit_ms: lateAfter_ms,
+    });
+    await hasty.open();
+    try {
+      let isFirst = true;
+      await serving(['shard0', 'shard1'], () => {
+        const answer = isFirst ? new Promise<CommandResult>(() => undefined) : Promise.resolve(accepted);
+        isFirst = false;
+        return answer;
+      });
+      await until(hasty, 'both instances', () => hasty.snapshot().reports.size === 2);
+      const { results } = await hasty.command('start', { source: 'cluster0' });
+      expect([...results.values()].map(({ success }) => success).sort()).toEqual([false, true]);
+    } finally {
+      await hasty.close();
+    }
+  });
+
   it('that hang delay the leave of a leader, not the next election', async () => {
     const timings = { leaderLease_ms: 600_000, leaveWait_ms: 600_000 };
     const first = await group.join('shard0', timings);

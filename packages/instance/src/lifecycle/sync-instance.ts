@@ -102,6 +102,7 @@ export class SyncInstance implements ContractService, ReportedInstance {
     await this.#migration.restore();
     if (this.#migration.run === null && (await this.#migration.recorded()) === null) publishNoDetails(this.fleet);
     this.#isInitialized = true;
+    this.#reporter.publish();
     // A lone instance has no fleet whose commands it could miss.
     if (this.runtime.config.id !== undefined) this.#looking = this.#missed.run(signal).catch(() => undefined);
   }

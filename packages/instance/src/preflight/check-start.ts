@@ -42,11 +42,6 @@ export interface StartCheck {
   clock?: Clock;
   /** The configured `syncUser`, if there is one: connections as another user are refused. */
   syncUser?: string;
-  /**
-   * True if the destination already holds the record of this migration, written by another instance that started
-   * before. The metadata and collections on the destination are then its own and are not refused.
-   */
-  alreadyRecorded?: boolean;
   /** Receives the findings up to the first refusal, whether the check passes or throws. */
   onReport?: (report: PreflightReport) => void;
 }
@@ -77,6 +72,15 @@ export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
   return { warnings: [...examination.warnings, ...plan.warnings], sourceCatalog, plan };
 }
 
+/**
+ * Checks what can differ for an instance that joins a recorded migration: its settings, connections and users. The
+ * first instance has checked the catalogs, whose reading takes commands for each collection.
+ * @throws ConvoyError with the name of the first condition that does not hold
+ */
+export async function checkJoin(input: Omit<StartCheck, 'onReport'>): Promise<void> {
+  await examineClusters(input, new Examination('throw'));
+}
+
 /** Checks the same conditions, continues after a refusal, and reports what each found. */
 export async function reportStart(input: StartCheck): Promise<PreflightReport> {
   const examination = new Examination('goOn');
@@ -97,6 +101,23 @@ const CATALOG_CHECKS: readonly CheckName[] = [
 
 /** @returns the catalog to migrate; undefined if a refusal prevented reading it */
 async function examine(input: StartCheck, examination: Examination): Promise<Catalog | undefined> {
+  const { source, destination, request, signal } = input;
+  const names = await examineClusters(input, examination);
+  const catalog = names === undefined ? undefined : await examineCatalog(input, names, examination);
+  if (names === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
+  await examination.advise('balancers', () => adviseBalancers(source, destination, request, signal));
+  await examination.advise('oplogWindow', () => checkOplogWindow(source, signal));
+  return catalog;
+}
+
+/** Which namespaces to migrate, and their names on the destination. */
+interface Names {
+  filter: NamespaceFilter;
+  remap: NamespaceRemap;
+}
+
+/** @returns undefined if the request's names were refused */
+async function examineClusters(input: StartCheck, examination: Examination): Promise<Names | undefined> {
   const { source, destination, request, signal } = input;
   await examination.require(
     'clusters',
@@ -129,16 +150,12 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
     verifies: request.verification.enabled,
   };
   await examination.require('privileges', () => checkUsers(source, destination, users, signal), describeUsers);
-  const catalog = names === undefined ? undefined : await examineCatalog(input, names, examination);
-  if (names === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
-  await examination.advise('balancers', () => adviseBalancers(source, destination, request, signal));
-  await examination.advise('oplogWindow', () => checkOplogWindow(source, signal));
-  return catalog;
+  return names;
 }
 
 async function examineCatalog(
   input: StartCheck,
-  { filter, remap }: { filter: NamespaceFilter; remap: NamespaceRemap },
+  { filter, remap }: Names,
   examination: Examination,
 ): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
@@ -165,19 +182,17 @@ async function examineCatalog(
     () => checkVerification(input, planned),
     () => describeVerification(request),
   );
-  if (input.alreadyRecorded !== true) {
-    await examination.require(
-      'destination',
-      () =>
-        checkDestination(
-          destination,
-          planned.map((entry) => remap.onDestination(entry)),
-          remap.filterOnDestination(filter),
-          signal,
-        ),
-      () => 'The destination is free for what is to be migrated.',
-    );
-  }
+  await examination.require(
+    'destination',
+    () =>
+      checkDestination(
+        destination,
+        planned.map((entry) => remap.onDestination(entry)),
+        remap.filterOnDestination(filter),
+        signal,
+      ),
+    () => 'The destination is free for what is to be migrated.',
+  );
   await examination.advise('matched', () =>
     Promise.resolve(adviseMatched(planned, request, accepted ? remap : noRemap)),
   );

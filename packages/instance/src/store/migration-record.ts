@@ -163,6 +163,17 @@ export class MigrationRecords {
     return stored;
   }
 
+  /**
+   * The recorded migration, if it is this one.
+   * @throws ConvoyError `destinationChanged` when there is none, `optionsDiffer`, `migrationExists`
+   */
+  async join(migration: NewMigration, signal: AbortSignal): Promise<MigrationRecord> {
+    const stored = await this.read(signal);
+    if (stored === null) throw new ConvoyError('destinationChanged', 'The state of the migration is missing.');
+    refuseOtherMigration(stored, migration);
+    return stored;
+  }
+
   /** Raises the leader epoch. From then on writes under an earlier one are refused. */
   async takeLeaderEpoch(signal: AbortSignal): Promise<number> {
     const stored = await this.metadata.findAndUpdate(

@@ -1,10 +1,11 @@
+import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { checkStart } from '../../preflight/check-start.js';
+import { checkJoin, checkStart, type StartCheck } from '../../preflight/check-start.js';
 import type { PreflightReport } from '../../preflight/report.js';
 import { Metadata } from '../../store/metadata.js';
-import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
+import { type MigrationRecord, MigrationRecords, type NewMigration } from '../../store/migration-record.js';
 import type { Connect } from '../migration/clusters.js';
 import { planReversal } from '../migration/next-source.js';
 import { logMatched } from './log-matched.js';
@@ -26,44 +27,61 @@ export interface RequestedMigration {
 
 /**
  * Checks that the migration may start, and records it, or joins the one that a peer has recorded with the same options.
- * @throws ConvoyError with what `checkStart` refuses, `optionsDiffer`
+ * @throws ConvoyError with what `checkStart` refuses; `optionsDiffer`, `migrationExists` for another recorded one
  */
 export async function recordMigration(requested: RequestedMigration): Promise<MigrationRecord> {
-  const { runtime, fleet, release, connect, request, source, destination, recorded, signal } = requested;
-  const { syncUser, memoryBytesMax } = runtime.config;
+  const { runtime, destination, signal } = requested;
   const records = new MigrationRecords(new Metadata(destination.router, runtime.retrying));
+  const warnings = requested.recorded === null ? await checkUnlessRecorded(requested, records) : null;
+  if (warnings !== null) return records.begin(await newMigration(requested, warnings), signal);
+  await checkJoin(checkOf(requested));
+  return records.join(await newMigration(requested, []), signal);
+}
+
+/** @returns the warnings for a new migration; null when a peer has recorded it meanwhile, which made a check fail */
+async function checkUnlessRecorded(
+  requested: RequestedMigration,
+  records: Pick<MigrationRecords, 'read'>,
+): Promise<Warning[] | null> {
+  const { runtime, fleet, signal } = requested;
   const onReport = (report: PreflightReport): void =>
     fleet.publishDetails('preflight', { at_ms: runtime.clock.now_ms(), ...report });
-  const input = {
+  try {
+    const check = await checkStart({ ...checkOf(requested), onReport });
+    logMatched(runtime.logger, check.sourceCatalog);
+    return check.warnings;
+  } catch (error) {
+    if ((await records.read(signal)) === null) throw error;
+    return null;
+  }
+}
+
+function checkOf({ runtime, source, destination, request, signal }: RequestedMigration): StartCheck {
+  const { syncUser, memoryBytesMax } = runtime.config;
+  return {
     source,
     destination,
     request,
     signal,
     memoryBytesMax,
-    onReport,
     clock: runtime.clock,
     ...(syncUser === undefined ? {} : { syncUser }),
   };
-  const check = await checkStart({ ...input, alreadyRecorded: recorded !== null }).catch(async (error: unknown) => {
-    // A peer that started at the same moment may have recorded the migration meanwhile: this instance then joins it.
-    if (recorded !== null || (await records.read(signal)) === null) throw error;
-    return checkStart({ ...input, alreadyRecorded: true });
-  });
-  logMatched(runtime.logger, check.sourceCatalog);
-  return records.begin(
-    {
-      release,
-      options: request,
-      source: { name: source.name, clusterId: source.clusterId },
-      destination: { name: destination.name, clusterId: destination.clusterId },
-      access: source.access,
-      taskIds: [...source.shardIds],
-      destinationShards: [...destination.shardIds],
-      warnings: check.warnings,
-      reversal: request.reversible
-        ? await planReversal(runtime, { source, destination }, recorded, connect, signal)
-        : null,
-    },
-    signal,
-  );
+}
+
+async function newMigration(requested: RequestedMigration, warnings: Warning[]): Promise<NewMigration> {
+  const { runtime, release, connect, request, source, destination, recorded, signal } = requested;
+  return {
+    release,
+    options: request,
+    source: { name: source.name, clusterId: source.clusterId },
+    destination: { name: destination.name, clusterId: destination.clusterId },
+    access: source.access,
+    taskIds: [...source.shardIds],
+    destinationShards: [...destination.shardIds],
+    warnings,
+    reversal: request.reversible
+      ? await planReversal(runtime, { source, destination }, recorded, connect, signal)
+      : null,
+  };
 }

@@ -1,6 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import type { Document } from 'mongodb';
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/cluster/clock.js';
@@ -24,6 +25,11 @@ const identity = { id: 'single', syncID: 'single', incarnation: 'a', release };
 /** Keeps what the instance publishes for watchers. */
 class WatchedFleet extends LoneFleet {
   readonly details: Partial<PublishedDetails> = {};
+  lastReport: InstanceReport | null = null;
+
+  override report(report: InstanceReport): void {
+    this.lastReport = report;
+  }
 
   override publishDetails<Topic extends DetailTopic>(topic?: Topic, content?: PublishedDetails[Topic]): void {
     if (topic !== undefined && content !== undefined) this.details[topic] = content;
@@ -65,6 +71,17 @@ it('an instance that began without a cluster takes a start towards it, once the 
 });
 
 describe('an instance that opens', () => {
+  it('reports at once that it takes commands, since coordinators send none to one that initialises', async () => {
+    const fleet = new WatchedFleet();
+    const instance = await instanceOf((_config, name) => clusterWith(name, []), fleet);
+    try {
+      await instance.open();
+      expect(fleet.lastReport?.state).toBe('IDLE');
+    } finally {
+      await instance.close();
+    }
+  });
+
   it('without a migration on record replaces what an earlier one has left for watchers', async () => {
     const fleet = new WatchedFleet();
     const instance = await instanceOf((_config, name) => clusterWith(name, []), fleet);

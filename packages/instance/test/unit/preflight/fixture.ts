@@ -4,7 +4,7 @@ import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-
 import { BSON, type Document } from 'mongodb';
 import { systemClock } from '../../../src/cluster/clock.js';
 import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
-import { checkStart, reportStart } from '../../../src/preflight/check-start.js';
+import { checkJoin, checkStart, reportStart } from '../../../src/preflight/check-start.js';
 import type { PreflightReport } from '../../../src/preflight/report.js';
 import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
 import { fakeCluster, FakeNodeClient, type Handler } from '../fake-node-client.js';
@@ -55,11 +55,13 @@ export class Fixture {
     };
   }
 
-  check(
-    request: StartRequest = requestOf(),
-    more: { syncUser?: string; alreadyRecorded?: boolean; memoryBytesMax?: number } = {},
-  ) {
+  check(request: StartRequest = requestOf(), more: { syncUser?: string; memoryBytesMax?: number } = {}) {
     return checkStart({ ...this.clusters(), request, signal, clock, ...more });
+  }
+
+  /** The check of an instance that joins. */
+  join(request: StartRequest = requestOf(), more: { syncUser?: string } = {}): Promise<void> {
+    return checkJoin({ ...this.clusters(), request, signal, clock, ...more });
   }
 
   report(request: StartRequest = requestOf(), more: { memoryBytesMax?: number } = {}): Promise<PreflightReport> {
