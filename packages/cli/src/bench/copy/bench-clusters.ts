@@ -22,37 +22,54 @@ export type BenchTopology = { shards: number } | 'replicaSet';
 /** The two clusters of a run; every case finds the same source and an empty destination. */
 export class BenchClusters implements AsyncDisposable {
   private constructor(
-    readonly source: TestCluster,
-    readonly destination: TestCluster,
-    readonly sourceClient: MongoClient,
-    readonly destinationClient: MongoClient,
-    private readonly closers: Closers,
+    private readonly sourceSide: BenchSide,
+    private destinationSide: BenchSide,
+    private readonly startDestination: () => Promise<BenchSide>,
   ) {}
 
   /** @param topology of both, two shards by default */
   static async start(folder: ScratchFolder, topology: BenchTopology = { shards }): Promise<BenchClusters> {
-    const closers = new Closers();
+    const source = await startSide({ name: 'source', topology, folder });
+    let started = 0;
+    const startDestination = (): Promise<BenchSide> =>
+      startSide({ name: `destination${(started += 1) === 1 ? '' : started}`, topology, folder });
     try {
-      const source = closers.use(await startTestCluster({ name: 'source', topology, folder }));
-      const destination = closers.use(await startTestCluster({ name: 'destination', topology, folder }));
-      const clientOf = (cluster: TestCluster) => {
-        const client = new MongoClient(cluster.connectionString);
-        closers.defer(() => client.close());
-        return client;
-      };
-      for (const cluster of [source, destination])
-        await onShards(cluster, { setParameter: 1, syncdelay: checkpointInterval_seconds });
-      return new BenchClusters(source, destination, clientOf(source), clientOf(destination), closers);
+      return new BenchClusters(source, await startDestination(), startDestination);
     } catch (error) {
-      await closers[Symbol.asyncDispose]();
+      await source[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  get source(): TestCluster {
+    return this.sourceSide.cluster;
+  }
+
+  get destination(): TestCluster {
+    return this.destinationSide.cluster;
+  }
+
+  get sourceClient(): MongoClient {
+    return this.sourceSide.client;
+  }
+
+  get destinationClient(): MongoClient {
+    return this.destinationSide.client;
   }
 
   /** Drops everything on the destination, including the engine's state. */
   async emptyDestination(): Promise<void> {
     await dropDatabases(this.destinationClient);
     await this.#writeCheckpoints();
+  }
+
+  /**
+   * Replaces the destination by a new one. Servers keep the files of dropped collections open for five minutes, which
+   * with thousands of collections exceeds the number that a process may open.
+   */
+  async replaceDestination(): Promise<void> {
+    await this.destinationSide[Symbol.asyncDispose]();
+    this.destinationSide = await this.startDestination();
   }
 
   /** Drops everything on both. */
@@ -66,7 +83,30 @@ export class BenchClusters implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.closers[Symbol.asyncDispose]();
+    const closers = new Closers();
+    closers.use(this.sourceSide);
+    closers.use(this.destinationSide);
+    await closers[Symbol.asyncDispose]();
+  }
+}
+
+/** A cluster with a client of its own. */
+interface BenchSide extends AsyncDisposable {
+  readonly cluster: TestCluster;
+  readonly client: MongoClient;
+}
+
+async function startSide(options: Parameters<typeof startTestCluster>[0]): Promise<BenchSide> {
+  const closers = new Closers();
+  try {
+    const cluster = closers.use(await startTestCluster(options));
+    const client = new MongoClient(cluster.connectionString);
+    closers.defer(() => client.close());
+    await onShards(cluster, { setParameter: 1, syncdelay: checkpointInterval_seconds });
+    return { cluster, client, [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose]() };
+  } catch (error) {
+    await closers[Symbol.asyncDispose]();
+    throw error;
   }
 }
 

@@ -25,6 +25,7 @@ export async function measureCollections(tools: readonly ToolKind[], context: Be
     for (const tool of tools) {
       signal.throwIfAborted();
       log(`${wanted.collections} collections: ${tool.name}`);
+      await clusters.replaceDestination();
       step.tools.set(tool.name, await copyWith(tool, clusters, context));
       await requireAll(tool, clusters, wanted);
     }
