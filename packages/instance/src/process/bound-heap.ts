@@ -15,6 +15,19 @@ const [grows, stays] = [2, 1];
  * have been applied since.
  */
 const growthBytesMax = 32 * mebibyte;
+/**
+ * Growth of buffers after which the young generation is collected, which frees most of them. V8 does not look at them
+ * before that generation is full of other objects: a copy of large documents has few.
+ */
+const buffersGrowthBytesMax = 16 * mebibyte;
+/** The same of heap and buffers together, after which all is collected. */
+const totalGrowthBytesMax = 64 * mebibyte;
+const look_ms = 20;
+/**
+ * Major release of Node.js from which V8 can count buffers as a part of the heap. Otherwise it collects the whole heap
+ * after each 64 MiB of buffers, which took half of the CPU in a copy of large documents.
+ */
+const countedBuffersRelease = 24;
 /** A heap with more in use is left to V8, which collects it in small steps; all at once it would take half a second. */
 const usedBytesMax = 128 * mebibyte;
 
@@ -23,13 +36,36 @@ const usedBytesMax = 128 * mebibyte;
  * loaded: loading them lets the young generation grow to 64 MiB within a third of a second.
  */
 export function boundHeap(): void {
+  if (Number.parseInt(process.versions.node, 10) >= countedBuffersRelease)
+    setFlagsFromString('--external-memory-accounted-in-global-limit');
   const young = new YoungGeneration();
-  const heap = new WholeHeap();
+  const collect = exposedCollector();
+  const heap = new WholeHeap(collect);
+  const buffers = new Buffers(collect);
   young.bound();
   new PerformanceObserver((list) => {
     young.bound();
     heap.bound(list.getEntries().some(isMajor));
   }).observe({ entryTypes: ['gc'] });
+  setInterval(() => buffers.bound(), look_ms).unref();
+}
+
+/** Buffers are outside of the heap, and are freed with the objects that hold them. */
+class Buffers {
+  readonly #collect: NodeJS.GCFunction;
+  #bytes = getHeapStatistics().external_memory;
+
+  constructor(collect: NodeJS.GCFunction) {
+    this.#collect = collect;
+  }
+
+  bound(): void {
+    const bytes = getHeapStatistics().external_memory;
+    this.#bytes = Math.min(this.#bytes, bytes);
+    if (bytes - this.#bytes < buffersGrowthBytesMax) return;
+    this.#collect({ type: 'minor' });
+    this.#bytes = getHeapStatistics().external_memory;
+  }
 }
 
 class YoungGeneration {
@@ -44,20 +80,33 @@ class YoungGeneration {
 }
 
 class WholeHeap {
-  readonly #collect = exposedCollector();
+  readonly #collect: NodeJS.GCFunction;
   #usedBytes = getHeapStatistics().used_heap_size;
+  #totalBytes = totalBytes();
   #isAsked = false;
+
+  constructor(collect: NodeJS.GCFunction) {
+    this.#collect = collect;
+  }
 
   /** @param isCollected whether the whole heap has just been collected */
   bound(isCollected: boolean): void {
     const bytes = getHeapStatistics().used_heap_size;
     if (isCollected) this.#isAsked = false;
     this.#usedBytes = isCollected ? bytes : Math.min(this.#usedBytes, bytes);
+    const total = totalBytes();
+    this.#totalBytes = isCollected ? total : Math.min(this.#totalBytes, total);
     const isSmall = this.#usedBytes < usedBytesMax;
-    if (this.#isAsked || !isSmall || bytes - this.#usedBytes < growthBytesMax) return;
+    const hasGrown = bytes - this.#usedBytes >= growthBytesMax || total - this.#totalBytes >= totalGrowthBytesMax;
+    if (this.#isAsked || !isSmall || !hasGrown) return;
     this.#isAsked = true;
     void this.#collect({ type: 'major', execution: 'async' }).then(() => (this.#isAsked = false));
   }
+}
+
+function totalBytes(): number {
+  const { used_heap_size, external_memory } = getHeapStatistics();
+  return used_heap_size + external_memory;
 }
 
 function youngBytes(): number {
