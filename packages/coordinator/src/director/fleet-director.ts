@@ -185,9 +185,10 @@ export class FleetDirector {
   }
 
   /**
-   * Sends a command to every instance that can answer, at once, and waits for all acknowledgements. If some already
-   * followed an earlier attempt that others rejected, only the others receive it. The first to accept records it for
-   * those that are missing or silent; where none records it, and none refuses it, these receive it too.
+   * Sends a command to every instance that can answer and waits for all acknowledgements: a start goes to one of them
+   * ahead (`CommandSender`). If some already followed an earlier attempt that others rejected, only the others receive
+   * it. The first to accept records it for those that are missing or silent; where none records it, and none refuses
+   * it, these receive it too.
    * @param body the command's body for each instance; validate it first
    * @param commandId repeating an id has no further effect and returns the same results
    * @returns the outcome by instance
