@@ -21,7 +21,7 @@ const growthBytesMax = 32 * mebibyte;
  */
 const buffersGrowthBytesMax = 16 * mebibyte;
 /** The same of heap and buffers together, after which all is collected. */
-const totalGrowthBytesMax = 64 * mebibyte;
+const totalGrowthBytesMax = 80 * mebibyte;
 const look_ms = 20;
 /**
  * Major release of Node.js from which V8 can count buffers as a part of the heap. Otherwise it collects the whole heap
