@@ -57,7 +57,7 @@ export class CommandSender {
   /**
    * Sends the command to all instances, without waiting for replies in between; a start goes to one of them ahead.
    * Repeating it under the same `commandId` only waits for its results.
-   * @param limit_ms time limit per instance; an instance that receives the command later does not run it
+   * @param limit_ms time limit; an instance that receives the command later does not run it
    * @returns each instance's result by id; `commandTimedOut` for one without a result in time
    * @throws ConvoyError `redisUnavailable` when nothing was sent
    */
@@ -71,8 +71,9 @@ export class CommandSender {
       replies.push(...(await this.#sendToEach(ahead, command, sentAt_ms, sentAt_ms + limit_ms, limit_ms)));
       await settleWithin(replies, limit_ms * START_AHEAD_PART);
     }
-    const expiresAt_ms = sentAt_ms + (performance.now() - begin_ms) + limit_ms;
-    replies.push(...(await this.#sendToEach(ids.slice(ahead.length), command, sentAt_ms, expiresAt_ms, limit_ms)));
+    const left_ms = limit_ms - (performance.now() - begin_ms);
+    const others = ids.slice(ahead.length);
+    replies.push(...(await this.#sendToEach(others, command, sentAt_ms, sentAt_ms + limit_ms, left_ms)));
     return new Map(await Promise.all(replies));
   }
 

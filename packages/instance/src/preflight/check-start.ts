@@ -77,8 +77,17 @@ export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
  * first instance has checked the catalogs, whose reading takes commands for each collection.
  * @throws ConvoyError with the name of the first condition that does not hold
  */
-export async function checkJoin(input: Omit<StartCheck, 'onReport'>): Promise<void> {
-  await examineClusters(input, new Examination('throw'));
+export async function checkJoin(input: StartCheck): Promise<void> {
+  const examination = new Examination('throw');
+  const examineOwn = async (): Promise<void> => {
+    await examineClusters(input, examination);
+    await examination.require(
+      'verification',
+      () => checkVerification(input, []),
+      () => describeVerification(input.request),
+    );
+  };
+  await examineOwn().finally(() => input.onReport?.(examination.report));
 }
 
 /** Checks the same conditions, continues after a refusal, and reports what each found. */

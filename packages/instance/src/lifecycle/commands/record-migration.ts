@@ -1,5 +1,6 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
+import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { checkJoin, checkStart, type StartCheck } from '../../preflight/check-start.js';
@@ -34,7 +35,8 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
   const records = new MigrationRecords(new Metadata(destination.router, runtime.retrying));
   const warnings = requested.recorded === null ? await checkUnlessRecorded(requested, records) : null;
   if (warnings !== null) return records.begin(await newMigration(requested, warnings), signal);
-  await checkJoin(checkOf(requested));
+  const onReport = (report: PreflightReport): void => publish(requested, report.canStart ? noReport : report);
+  await checkJoin({ ...checkOf(requested), onReport });
   return records.join(await newMigration(requested, []), signal);
 }
 
@@ -43,17 +45,26 @@ async function checkUnlessRecorded(
   requested: RequestedMigration,
   records: Pick<MigrationRecords, 'read'>,
 ): Promise<Warning[] | null> {
-  const { runtime, fleet, signal } = requested;
-  const onReport = (report: PreflightReport): void =>
-    fleet.publishDetails('preflight', { at_ms: runtime.clock.now_ms(), ...report });
+  const { runtime, signal } = requested;
+  let report = noReport;
   try {
-    const check = await checkStart({ ...checkOf(requested), onReport });
+    const check = await checkStart({ ...checkOf(requested), onReport: (found) => (report = found) });
+    publish(requested, report);
     logMatched(runtime.logger, check.sourceCatalog);
     return check.warnings;
   } catch (error) {
-    if ((await records.read(signal)) === null) throw error;
-    return null;
+    // Only this refusal is a peer's doing: nothing is created on the destination before all have joined.
+    const isOfPeer = toConvoyError(error).error === 'migrationExists' && (await records.read(signal)) !== null;
+    if (isOfPeer) return null;
+    publish(requested, report);
+    throw error;
   }
+}
+
+const noReport: PreflightReport = { canStart: false, items: [] };
+
+function publish({ runtime, fleet }: RequestedMigration, report: PreflightReport): void {
+  fleet.publishDetails('preflight', { at_ms: report === noReport ? 0 : runtime.clock.now_ms(), ...report });
 }
 
 function checkOf({ runtime, source, destination, request, signal }: RequestedMigration): StartCheck {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Fixture } from './fixture.js';
+import { Fixture, requestOf } from './fixture.js';
 
 describe('checkJoin', () => {
   it('accepts what the migration has made on the destination, and reads nothing for each collection', async () => {
@@ -12,6 +12,12 @@ describe('checkJoin', () => {
     expect(names).not.toContain('listCollections');
     expect(names).not.toContain('listIndexes');
     expect(names).not.toContain('dataSize');
+  });
+
+  it('refuses a bound of its memory that is too small for a verified migration', async () => {
+    const verified = requestOf({}, { verification: { enabled: true } });
+    const refusal = new Fixture().join(verified, { memoryBytesMax: 64 * 2 ** 20 });
+    await expect(refusal).rejects.toMatchObject({ error: 'verificationMemoryInsufficient' });
   });
 
   it("refuses what the joining instance's own settings name", async () => {

@@ -60,7 +60,7 @@ export class Fixture {
   }
 
   /** The check of an instance that joins. */
-  join(request: StartRequest = requestOf(), more: { syncUser?: string } = {}): Promise<void> {
+  join(request: StartRequest = requestOf(), more: { syncUser?: string; memoryBytesMax?: number } = {}): Promise<void> {
     return checkJoin({ ...this.clusters(), request, signal, clock, ...more });
   }
 
