@@ -79,15 +79,12 @@ export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
  */
 export async function checkJoin(input: StartCheck): Promise<void> {
   const examination = new Examination('throw');
-  const examineOwn = async (): Promise<void> => {
+  try {
     await examineClusters(input, examination);
-    await examination.require(
-      'verification',
-      () => checkVerification(input, []),
-      () => describeVerification(input.request),
-    );
-  };
-  await examineOwn().finally(() => input.onReport?.(examination.report));
+    await examineVerification(input, [], examination);
+  } finally {
+    input.onReport?.(examination.report);
+  }
 }
 
 /** Checks the same conditions, continues after a refusal, and reports what each found. */
@@ -186,11 +183,7 @@ async function examineCatalog(
     () => describeSharding(request),
   );
   const planned = catalog ?? report.catalog;
-  await examination.require(
-    'verification',
-    () => checkVerification(input, planned),
-    () => describeVerification(request),
-  );
+  await examineVerification(input, planned, examination);
   await examination.require(
     'destination',
     () =>
@@ -208,6 +201,14 @@ async function examineCatalog(
   await examination.advise('diskSpace', () => checkDiskSpace(destination, planned, signal));
   await examination.advise('equalIds', () => Promise.resolve(adviseEqualIds(planned, destination)));
   return catalog;
+}
+
+async function examineVerification(input: StartCheck, catalog: Catalog, examination: Examination): Promise<void> {
+  await examination.require(
+    'verification',
+    () => checkVerification(input, catalog),
+    () => describeVerification(input.request),
+  );
 }
 
 function describeCollections(chosen: readonly ChosenIndex[]): Advice | string {

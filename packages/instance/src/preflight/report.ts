@@ -1,3 +1,4 @@
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { ErrorName } from '@convoy/api/errors/table';
 
 /** The checks before a start, in their order. */
@@ -38,3 +39,6 @@ export interface PreflightReport {
   canStart: boolean;
   items: PreflightItem[];
 }
+
+/** What is published while there are no findings to show. */
+export const noFindings = { at_ms: 0, canStart: false, items: [] } satisfies PublishedDetails['preflight'];

@@ -25,7 +25,7 @@ const totalGrowthBytesMax = 80 * mebibyte;
 const look_ms = 20;
 /**
  * Major release of Node.js from which V8 can count buffers as a part of the heap. Otherwise it collects the whole heap
- * after each 64 MiB of buffers, which took half of the CPU in a copy of large documents.
+ * after each 64 MiB of buffers, which took two fifths of the CPU in a copy of large documents.
  */
 const countedBuffersRelease = 24;
 /** A heap with more in use is left to V8, which collects it in small steps; all at once it would take half a second. */
@@ -81,8 +81,9 @@ class YoungGeneration {
 
 class WholeHeap {
   readonly #collect: NodeJS.GCFunction;
+  /** The least since the last collection of everything: of the heap, and with its buffers. */
   #usedBytes = getHeapStatistics().used_heap_size;
-  #totalBytes = totalBytes();
+  #totalBytes = this.#usedBytes + getHeapStatistics().external_memory;
   #isAsked = false;
 
   constructor(collect: NodeJS.GCFunction) {
@@ -91,10 +92,10 @@ class WholeHeap {
 
   /** @param isCollected whether the whole heap has just been collected */
   bound(isCollected: boolean): void {
-    const bytes = getHeapStatistics().used_heap_size;
+    const { used_heap_size: bytes, external_memory } = getHeapStatistics();
+    const total = bytes + external_memory;
     if (isCollected) this.#isAsked = false;
     this.#usedBytes = isCollected ? bytes : Math.min(this.#usedBytes, bytes);
-    const total = totalBytes();
     this.#totalBytes = isCollected ? total : Math.min(this.#totalBytes, total);
     const isSmall = this.#usedBytes < usedBytesMax;
     const hasGrown = bytes - this.#usedBytes >= growthBytesMax || total - this.#totalBytes >= totalGrowthBytesMax;
@@ -102,11 +103,6 @@ class WholeHeap {
     this.#isAsked = true;
     void this.#collect({ type: 'major', execution: 'async' }).then(() => (this.#isAsked = false));
   }
-}
-
-function totalBytes(): number {
-  const { used_heap_size, external_memory } = getHeapStatistics();
-  return used_heap_size + external_memory;
 }
 
 function youngBytes(): number {

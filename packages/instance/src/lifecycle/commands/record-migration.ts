@@ -4,7 +4,7 @@ import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { checkJoin, checkStart, type StartCheck } from '../../preflight/check-start.js';
-import type { PreflightReport } from '../../preflight/report.js';
+import { noFindings, type PreflightReport } from '../../preflight/report.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords, type NewMigration } from '../../store/migration-record.js';
 import type { Connect } from '../migration/clusters.js';
@@ -31,11 +31,13 @@ export interface RequestedMigration {
  * @throws ConvoyError with what `checkStart` refuses; `optionsDiffer`, `migrationExists` for another recorded one
  */
 export async function recordMigration(requested: RequestedMigration): Promise<MigrationRecord> {
-  const { runtime, destination, signal } = requested;
+  const { runtime, fleet, destination, signal } = requested;
   const records = new MigrationRecords(new Metadata(destination.router, runtime.retrying));
   const warnings = requested.recorded === null ? await checkUnlessRecorded(requested, records) : null;
   if (warnings !== null) return records.begin(await newMigration(requested, warnings), signal);
-  const onReport = (report: PreflightReport): void => publish(requested, report.canStart ? noReport : report);
+  // Of an accepted start watchers keep no findings of a part of the checks, nor an earlier refusal.
+  const onReport = (report: PreflightReport): void =>
+    report.canStart ? fleet.publishDetails('preflight', noFindings) : publish(requested, report);
   await checkJoin({ ...checkOf(requested), onReport });
   return records.join(await newMigration(requested, []), signal);
 }
@@ -46,25 +48,24 @@ async function checkUnlessRecorded(
   records: Pick<MigrationRecords, 'read'>,
 ): Promise<Warning[] | null> {
   const { runtime, signal } = requested;
-  let report = noReport;
+  const reports: PreflightReport[] = [];
+  const publishAll = (): void => reports.forEach((report) => publish(requested, report));
   try {
-    const check = await checkStart({ ...checkOf(requested), onReport: (found) => (report = found) });
-    publish(requested, report);
+    const check = await checkStart({ ...checkOf(requested), onReport: (report) => void reports.push(report) });
+    publishAll();
     logMatched(runtime.logger, check.sourceCatalog);
     return check.warnings;
   } catch (error) {
     // Only this refusal is a peer's doing: nothing is created on the destination before all have joined.
     const isOfPeer = toConvoyError(error).error === 'migrationExists' && (await records.read(signal)) !== null;
     if (isOfPeer) return null;
-    publish(requested, report);
+    publishAll();
     throw error;
   }
 }
 
-const noReport: PreflightReport = { canStart: false, items: [] };
-
 function publish({ runtime, fleet }: RequestedMigration, report: PreflightReport): void {
-  fleet.publishDetails('preflight', { at_ms: report === noReport ? 0 : runtime.clock.now_ms(), ...report });
+  fleet.publishDetails('preflight', { at_ms: runtime.clock.now_ms(), ...report });
 }
 
 function checkOf({ runtime, source, destination, request, signal }: RequestedMigration): StartCheck {

@@ -4,6 +4,7 @@ import {
   type NamespacePart,
   type PublishedDetails,
 } from '@convoy/api/fleet/published-details';
+import { noFindings } from '../../preflight/report.js';
 import { emptyHistory } from '../../history/history-points.js';
 import { HistoryKeeper } from './history-keeper.js';
 import type { MigrationRun } from '../run/migration-run.js';
@@ -39,7 +40,7 @@ export class DetailsPublisher {
 export function publishNoDetails(fleet: Pick<Fleet, 'publishDetails'>): void {
   fleet.publishDetails('namespaces', namespacesDetails([]));
   fleet.publishDetails('history', emptyHistory());
-  fleet.publishDetails('preflight', { at_ms: 0, canStart: false, items: [] });
+  fleet.publishDetails('preflight', noFindings);
 }
 
 async function publishNamespaces(run: MigrationRun, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { missedCommand, missedCommands, noteCommand, type FleetCommands } from '../../../src/store/fleet-commands.js';
 import type { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords, type MigrationRecord } from '../../../src/store/migration-record.js';
 import { metadataIn, MetadataModel } from '../model/metadata-model.js';
 import { taskWith as task } from '../model/migration-state.js';
 import { never } from '../model/parts.js';
+import { unrecorded } from '../model/unrecorded-migration.js';
 
 describe('a command of the whole fleet is recorded', () => {
   let metadata: Metadata;
@@ -13,19 +13,7 @@ describe('a command of the whole fleet is recorded', () => {
 
   beforeEach(async () => {
     metadata = metadataIn(new MetadataModel());
-    await new MigrationRecords(metadata).begin(
-      {
-        release: '2.0.0',
-        options: parseStartRequest({ source: 'cluster0', destination: 'cluster1' }),
-        source: { name: 'cluster0', clusterId: '0' },
-        destination: { name: 'cluster1', clusterId: '1' },
-        access: 'direct',
-        taskIds: ['a', 'b'],
-        warnings: [],
-        reversal: null,
-      },
-      never,
-    );
+    await new MigrationRecords(metadata).begin(unrecorded, never);
   });
 
   it('not before one comes', async () => {

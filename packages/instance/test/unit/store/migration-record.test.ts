@@ -1,20 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { MigrationRecords, type NewMigration } from '../../../src/store/migration-record.js';
+import { MigrationRecords } from '../../../src/store/migration-record.js';
 import { metadataIn, MetadataModel } from '../model/metadata-model.js';
 import { never } from '../model/parts.js';
+import { unrecorded } from '../model/unrecorded-migration.js';
 
-const migration: NewMigration = {
-  release: '2.0.0',
-  options: parseStartRequest({ source: 'cluster0', destination: 'cluster1' }),
-  source: { name: 'cluster0', clusterId: '0' },
-  destination: { name: 'cluster1', clusterId: '1' },
-  access: 'direct',
-  taskIds: ['a', 'b'],
-  destinationShards: ['c'],
-  warnings: [{ name: 'indexVersionRaised', description: 'Raised.' }],
-  reversal: null,
-};
+const migration = { ...unrecorded, warnings: [{ name: 'indexVersionRaised', description: 'Raised.' }] };
 
 describe('a recorded migration', () => {
   let records: MigrationRecords;

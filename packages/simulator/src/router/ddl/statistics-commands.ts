@@ -1,9 +1,9 @@
-import { databaseOf } from '../../node/namespace.js';
 import { Double, Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { doc, docOf, docOrEmpty, numberOf, requiredText } from '../../node/doc-fields.js';
+import { databaseOf } from '../../node/namespace.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { fanOut } from './fan-out.js';
 import { memberReplyFields } from './member-reply-fields.js';
