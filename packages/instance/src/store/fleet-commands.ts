@@ -1,6 +1,5 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Metadata } from './metadata.js';
-import type { MigrationRecord } from './migration-record.js';
+import { type MigrationRecord, missingState } from './migration-record.js';
 import { turnsOf } from './reversal.js';
 import type { TaskRecord } from './task-record.js';
 
@@ -52,7 +51,7 @@ export async function noteCommand(
 ): Promise<number> {
   for (;;) {
     const record = (await metadata.findOne('migration', { _id: recordId }, signal)) as MigrationRecord | null;
-    if (record === null) throw new ConvoyError('destinationChanged', 'The state of the migration is missing.');
+    if (record === null) throw missingState();
     const known = record.fleetCommands?.last[name];
     if (known?.id === id) return known.number;
     const noted = record.fleetCommands?.noted;

@@ -169,7 +169,7 @@ export class MigrationRecords {
    */
   async join(migration: NewMigration, signal: AbortSignal): Promise<MigrationRecord> {
     const stored = await this.read(signal);
-    if (stored === null) throw new ConvoyError('destinationChanged', 'The state of the migration is missing.');
+    if (stored === null) throw missingState();
     refuseOtherMigration(stored, migration);
     return stored;
   }
@@ -385,4 +385,9 @@ function refuseOtherMigration(stored: MigrationRecord, wanted: NewMigration): vo
         'Give this instance the same sourceAccess, or restart it.',
     );
   }
+}
+
+/** Someone has removed the metadata of a migration that was there. */
+export function missingState(): ConvoyError {
+  return new ConvoyError('destinationChanged', 'The state of the migration is missing on the destination.');
 }

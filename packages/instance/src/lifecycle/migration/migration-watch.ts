@@ -1,8 +1,7 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Clock } from '../../cluster/clock.js';
 import { timeOf } from '../../cluster/cluster-time.js';
-import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
+import { type MigrationRecord, type MigrationRecords, missingState } from '../../store/migration-record.js';
 import { turnsOf } from '../../store/reversal.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { Condition } from '../../store/condition.js';
@@ -123,7 +122,7 @@ export class MigrationWatch {
     const turn = (this.#refreshesStarted += 1);
     this.#allReadAt_ms = this.runtime.clock.monotonic_ms();
     const [record, tasks] = await Promise.all([this.records.read(signal), this.tasks.readAll(signal)]);
-    if (record === null) throw stateVanished();
+    if (record === null) throw missingState();
     return this.#show(turn, record, tasks);
   }
 
@@ -131,7 +130,7 @@ export class MigrationWatch {
   async #refreshOwn(signal: AbortSignal): Promise<MigrationView> {
     const turn = (this.#refreshesStarted += 1);
     const [record, own] = await Promise.all([this.records.read(signal), this.tasks.readSome(this.ownIds, signal)]);
-    if (record === null) throw stateVanished();
+    if (record === null) throw missingState();
     const before = this.#view.record;
     if (record.phase !== before.phase || turnsOf(record) !== turnsOf(before)) return this.refresh(signal);
     return this.#show(turn, record, [...this.#view.tasks.values(), ...own]);
@@ -196,7 +195,7 @@ export class MigrationWatch {
 
   async #readJournalled(signal: AbortSignal): Promise<void> {
     const record = await this.records.read(signal);
-    if (record === null) throw stateVanished();
+    if (record === null) throw missingState();
     this.#takeJournalled(record);
     this.#changed.changed();
   }
@@ -246,8 +245,4 @@ function journalledBy(record: MigrationRecord): { migration: string } & Journall
     done,
     ddlWatermark: record.ddlWatermark === null ? null : timeOf(record.ddlWatermark.time),
   };
-}
-
-function stateVanished(): ConvoyError {
-  return new ConvoyError('destinationChanged', 'The state of the migration is missing on the destination.');
 }

@@ -1,40 +1,28 @@
-import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { Binary, Timestamp } from 'mongodb';
-import { evenBounds } from '../../bson/even-bounds.js';
-import { isLossless } from '../../bson/lossless.js';
-import type { RawValue } from '../../bson/scan.js';
 import { restoredValue } from '../../bson/stored-value.js';
 import { expires } from '../../catalog/expires.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
-import { codeOf } from '../../cluster/failure.js';
-import { sampleIds } from '../../cluster/sample-ids.js';
 import { SerialQueue } from '../../store/serial-queue.js';
 import { runTogether } from '../../store/run-together.js';
 import type { TaskVerification } from '../../store/task-record.js';
-import { partitionsName } from '../../store/task-storage.js';
 import { VerificationStorage } from '../../store/verification-storage.js';
 import { TaskVerifier } from '../../verify/embedded/task-verifier.js';
-import type { VerifiedCollection } from '../../verify/embedded/verified-collection.js';
 import type { VerifierDependencies } from '../../verify/embedded/verifier-dependencies.js';
 import { type VerificationStats, verificationStats } from '../stats/verification-stats.js';
 import { VerificationReadiness } from '../stats/verification-readiness.js';
 import { noteDifferences } from '../leader/verification-leader.js';
-import { isCommitAwaited, isDraining } from '../migration/commit-awaited.js';
 import { type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
 import { wakeSource } from '../migration/source-time.js';
 import type { SyncPipeline } from './sync-pipeline.js';
-import { copyOfKey, VerificationCatalog } from './verification-catalog.js';
+import { ObservedMigration } from './observed-migration.js';
+import { copyOfKey } from './verification-catalog.js';
 
 /** Interval of storing a verifier's stats; other changes are stored at once. */
 const save_ms = 1_000;
-/** A part with fewer documents costs more than it gains. */
-const partBytesMin = 32 * 2 ** 20;
 /** While anything differs, the task looks for documents to re-read at this interval, this many at once. */
 const reread_ms = 1_000;
 const takenMax = 500;
-const partsPerTaskMax = 8;
-const samplesPerPart = 16;
 /** Fraction of a process's memory bound for pending keys. */
 const keysPart = 16;
 
@@ -199,87 +187,23 @@ export class VerifiedTask {
 
 function verifierDependencies(
   deps: MigrationDependencies,
-  sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'stats'>,
+  sync: Pick<SyncPipeline, 'taskId' | 'stats'>,
   tasks: number,
   storage: VerificationStorage,
 ): VerifierDependencies {
-  const { runtime, source, destination, watch } = deps;
-  const catalog = new VerificationCatalog(deps);
+  const { runtime, source, destination } = deps;
   return {
     source,
     destination,
     storage,
     clock: runtime.clock,
     retrying: runtime.retrying,
+    migration: new ObservedMigration(deps, sync),
     task: source.shardIds.indexOf(sync.taskId),
     tasks: source.shardIds.length,
     comparers: Math.max(1, Math.floor(runtime.config.readers / tasks)),
     keysBytesMax: Math.floor(runtime.config.memoryBytesMax / keysPart / tasks),
-    catalog: (signal) => catalog.read(signal),
-    isCopyDone: () => isCopyDone(deps, sync),
-    copied: (collections, signal) => copied(deps, collections, signal),
-    appliedTime: () =>
-      [...watch.view.tasks.values()].reduce<bigint | null>(
-        (lowest, { checkpoint }) => lower(lowest, checkpoint?.toBigInt() ?? 0n),
-        null,
-      ) ?? 0n,
-    // A commit time holds the position back: an apparent lag from then on is none.
-    isCommitAwaited: () => isCommitAwaited(watch.view),
-    isDraining: () => isDraining(watch.view, sync.taskId),
-    isApplyBehind: () => watch.view.record.phase === 'syncing' && sync.stats().lag_seconds > steadyLagMax_seconds,
-    boundsOf: (collection, signal) => boundsOf(deps, collection, signal),
   };
-}
-
-function lower(a: bigint | null, b: bigint): bigint {
-  return a === null || b < a ? b : a;
-}
-
-/** The own stats are ahead of the record by a checkpoint. A commit waits for verification, so nothing holds it back. */
-function isCopyDone({ watch }: MigrationDependencies, sync: Pick<SyncPipeline, 'taskId' | 'stats'>): boolean {
-  const { record, tasks } = watch.view;
-  const isDone = (id: string): boolean =>
-    id === sync.taskId ? sync.stats().copyDone : tasks.get(id)?.copyDone === true;
-  return record.phase !== 'syncing' || record.taskIds.every(isDone);
-}
-
-/** Collections whose copy every participating task has stored as done. */
-async function copied(
-  { metadata }: MigrationDependencies,
-  collections: readonly VerifiedCollection[],
-  signal: AbortSignal,
-): Promise<Set<string>> {
-  const notDone = { $elemMatch: { state: { $ne: 'done' } } };
-  const names = collections.flatMap(({ copy, copiers }) => copiers.map((task) => partitionsName(task, copy)));
-  const done = await metadata.findNames(
-    'partitions',
-    { _id: { $in: names }, partitions: { $ne: null, $not: notDone } },
-    signal,
-  );
-  const found = new Set(done.map(({ task, copy }) => partitionsName(task, copy)));
-  return new Set(
-    collections
-      .filter(({ copy, copiers }) => copiers.every((task) => found.has(partitionsName(task, copy))))
-      .map(({ key }) => key),
-  );
-}
-
-/** `_id`s that divide a large collection, in order; sampling serves speed alone. */
-async function boundsOf(
-  { runtime, source }: MigrationDependencies,
-  { on, sizeBytes }: VerifiedCollection,
-  signal: AbortSignal,
-): Promise<RawValue[]> {
-  const count = Math.min(source.shardIds.length * partsPerTaskMax, Math.floor(sizeBytes / partBytesMin));
-  if (count < 2) return [];
-  const { database, name } = on.source;
-  const sampled = await runtime
-    .retrying('sample _ids', () => sampleIds(source.router, database, name, count * samplesPerPart, signal), signal)
-    .catch((error: unknown) => {
-      if (codeOf(error) === null) throw error;
-      return [];
-    });
-  return evenBounds(sampled.filter(isLossless), count);
 }
 
 function storedTime(time: Timestamp | null | undefined): bigint | null {

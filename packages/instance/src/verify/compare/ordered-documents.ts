@@ -45,7 +45,7 @@ export class OrderedDocuments {
   #ended = false;
   #last: RawValue | null = null;
   /** Documents read with the last `_id`; a reopened cursor returns them once more. */
-  #lastGroup: Buffer[] = [];
+  #lastGroup: Uint8Array[] = [];
   #reopened = false;
   readonly #size: BatchSize;
 
@@ -123,14 +123,14 @@ export class OrderedDocuments {
     for (let position = documents.length - 1; position >= 0; position -= 1) {
       const document = documents[position];
       if (document === undefined || compareRaw(idOf(document), this.#last) !== 0) return;
-      this.#lastGroup.push(Buffer.from(document));
+      this.#lastGroup.push(document);
     }
   }
 
   #isFresh(document: Uint8Array): boolean {
     if (this.#last === null) return true;
     const order = compareRaw(idOf(document), this.#last);
-    return order > 0 || (order === 0 && !this.#lastGroup.some((known) => known.equals(bufferOf(document))));
+    return order > 0 || (order === 0 && !this.#lastGroup.some((known) => bufferOf(known).equals(document)));
   }
 
   #fetchAhead(): void {

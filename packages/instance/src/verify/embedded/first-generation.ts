@@ -126,7 +126,8 @@ async function mayGoOn(
   entry_: BookedCollection,
   signal: AbortSignal,
 ): Promise<void> {
-  while (deps.isApplyBehind() || deps.isDraining()) await deps.clock.sleep(pause_ms, signal);
+  const { migration } = deps;
+  while (migration.isApplyBehind || migration.isDraining) await deps.clock.sleep(pause_ms, signal);
   await hooks.untilRoom(signal);
   refuseLeft(hooks, entry_);
 }

@@ -35,7 +35,7 @@ export class Planner {
    * what it needs; the streams would read the copy's own writes.
    */
   get hasBegun(): boolean {
-    this.#begun ||= this.deps.isCopyDone();
+    this.#begun ||= this.deps.migration.isCopyDone;
     return this.#begun;
   }
 
@@ -44,7 +44,7 @@ export class Planner {
     const { deps, store, followers } = this;
     const waiting = this.#own.next(store.unplanned, copiesMax, ({ collection }) => collection.copiers.length);
     if (waiting.length === 0) return;
-    const copied = await deps.copied(
+    const copied = await deps.migration.copied(
       waiting.map(({ collection }) => collection),
       signal,
     );
@@ -78,8 +78,8 @@ async function planOne(
   times: KnownTimes,
   signal: AbortSignal,
 ) {
-  const bounds =
-    collection.unordered || collection.capped ? [] : (await deps.boundsOf(collection, signal)).filter(isLossless);
+  const isWhole = collection.unordered || collection.capped;
+  const bounds = isWhole ? [] : (await deps.migration.boundsOf(collection, signal)).filter(isLossless);
   const count = (side: 'source' | 'destination') =>
     deps.retrying(
       'count documents',

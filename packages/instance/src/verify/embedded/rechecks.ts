@@ -73,7 +73,7 @@ export class Rechecks {
    */
   async lookAtDue(sourceTime: bigint, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.deps;
-    const [now_ms, applied] = [clock.monotonic_ms(), this.deps.appliedTime()];
+    const [now_ms, applied] = [clock.monotonic_ms(), this.deps.migration.appliedTime];
     // Without room for more keys the streams stop: some keys must leave, as stored mismatches that are checked again.
     const { isFull } = this.store.keys;
     const due = this.store.keys.some(
@@ -225,9 +225,9 @@ export class Rechecks {
   }
 
   #standing(before: Standing, state: string, { collection }: BookedCollection, { present }: Rereading): Standing {
-    const { deps } = this;
-    const repairers = deps.isCommitAwaited() || deps.isApplyBehind() ? [] : collection.copiers;
-    return nextStanding(before, { state, present, applied: deps.appliedTime(), repairers });
+    const { migration } = this.deps;
+    const repairers = migration.isCommitAwaited || migration.isApplyBehind ? [] : collection.copiers;
+    return nextStanding(before, { state, present, applied: migration.appliedTime, repairers });
   }
 
   /**

@@ -292,7 +292,7 @@ export class TaskVerifier {
   async #lookAtKeys(signal: AbortSignal): Promise<void> {
     for (;;) {
       // Keys without room would stop the streams, for which the final check waits.
-      while (this.deps.isDraining() && !this.#store.keys.isFull) await this.deps.clock.sleep(idle_ms, signal);
+      while (this.deps.migration.isDraining && !this.#store.keys.isFull) await this.deps.clock.sleep(idle_ms, signal);
       const found = await this.#turn.run(() =>
         this.#undisturbed(() => this.#rechecks.lookAtDue(this.#followers.source.clusterTime, signal), signal),
       );
@@ -305,7 +305,7 @@ export class TaskVerifier {
     let took_ms = 0;
     for (;;) {
       await this.deps.clock.sleep(Math.max(generation_ms, took_ms), signal);
-      if (this.mismatches === 0 || this.deps.isDraining()) continue;
+      if (this.mismatches === 0 || this.deps.migration.isDraining) continue;
       const began_ms = this.deps.clock.monotonic_ms();
       await this.#turn.run(() => this.#undisturbed(() => this.#rereadMismatches(signal), signal));
       took_ms = this.deps.clock.monotonic_ms() - began_ms;

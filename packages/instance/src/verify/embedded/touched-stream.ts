@@ -7,6 +7,7 @@ import type { ClusterClient, RawBatch, RawCursor } from '../../cluster/node-clie
 import { classify, isEventTooLarge } from '../../cluster/failure.js';
 import { ResumableCursor } from '../../cluster/resumable-cursor.js';
 import type { Retrying } from '../../cluster/retry.js';
+import type { VerifiedMigration } from './verifier-dependencies.js';
 
 /** How long the server waits for an event before it reports its position. */
 const awaitData_ms = 200;
@@ -55,7 +56,7 @@ export class TouchedStream {
     private readonly retrying: Retrying,
     /** Where the stream starts if it must be opened again. */
     private readonly position: () => bigint,
-    private readonly load: { tasks: number; isCommitAwaited(): boolean },
+    private readonly load: { tasks: number; migration: Pick<VerifiedMigration, 'isCommitAwaited'> },
   ) {}
 
   /** @throws TouchesLostError */
@@ -97,7 +98,8 @@ export class TouchedStream {
   }
 
   #await_ms(): number {
-    return this.load.isCommitAwaited() ? Math.min(awaitData_ms, commitAwait_ms * this.load.tasks) : awaitData_ms;
+    const { tasks, migration } = this.load;
+    return migration.isCommitAwaited ? Math.min(awaitData_ms, commitAwait_ms * tasks) : awaitData_ms;
   }
 
   #onlyNames(): Document {

@@ -116,7 +116,7 @@ export class VerificationStore {
 
   /** Updates the collections to the current ones. @returns whether anything has changed */
   async takeCatalog(signal: AbortSignal): Promise<boolean> {
-    const catalog = await this.deps.catalog(signal);
+    const catalog = await this.deps.migration.catalog(signal);
     if (catalog === this.#catalog) return false;
     const keys = new Set(catalog.collections.map(({ key }) => key));
     for (const key of [...this.#collections.keys()]) if (!keys.has(key)) await this.#forget(key);

@@ -11,6 +11,26 @@ export interface VerifiedCatalog {
   collections: readonly VerifiedCollection[];
 }
 
+/** What a verifier asks its migration. */
+export interface VerifiedMigration {
+  /** The collections that are currently followed; the same object while they are the same. */
+  catalog(signal: AbortSignal): Promise<VerifiedCatalog>;
+  /** All sync tasks have copied everything that is followed: from now on comparing takes nothing from the copy. */
+  readonly isCopyDone: boolean;
+  /** Keys of those collections that all sync tasks have copied. */
+  copied(collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Time of the source below which all sync tasks have applied everything. */
+  readonly appliedTime: bigint;
+  /** Applying has fallen behind: reading documents waits for it. */
+  readonly isApplyBehind: boolean;
+  /** The sync task applies the last changes before a commit, which waits only for that: everything else yields. */
+  readonly isDraining: boolean;
+  /** A commit waits for the position of the streams. */
+  readonly isCommitAwaited: boolean;
+  /** Splits a collection into parts: returns the `_id`s between them. */
+  boundsOf(collection: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]>;
+}
+
 /** Dependencies of a sync task's verifier. */
 export interface VerifierDependencies {
   source: ClusterClient;
@@ -18,6 +38,7 @@ export interface VerifierDependencies {
   storage: VerificationStorage;
   clock: Clock;
   retrying: Retrying;
+  migration: VerifiedMigration;
   /** The sync task's number, and how many there are. */
   task: number;
   tasks: number;
@@ -25,20 +46,4 @@ export interface VerifierDependencies {
   comparers: number;
   /** Bytes of keys that wait for a check. */
   keysBytesMax: number;
-  /** The collections that are currently followed; the same object while they are the same. */
-  catalog(signal: AbortSignal): Promise<VerifiedCatalog>;
-  /** All sync tasks have copied everything that is followed: from now on comparing takes nothing from the copy. */
-  isCopyDone(): boolean;
-  /** Those of some collections that all sync tasks have copied. */
-  copied(collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Time of the source below which all sync tasks have applied everything. */
-  appliedTime(): bigint;
-  /** Applying has fallen behind: reading documents waits for it. */
-  isApplyBehind(): boolean;
-  /** The sync task applies the last changes before a commit, which waits only for that: everything else yields. */
-  isDraining(): boolean;
-  /** A commit waits for the position of the streams. */
-  isCommitAwaited(): boolean;
-  /** Splits a collection into parts: returns the `_id`s between them. */
-  boundsOf(collection: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]>;
 }

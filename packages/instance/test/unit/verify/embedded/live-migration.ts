@@ -1,12 +1,12 @@
 import type { Binary, Document } from 'mongodb';
-import { decodeValue, encodeValue } from '../../../../src/bson/scan.js';
+import { decodeValue, encodeValue, type RawValue } from '../../../../src/bson/scan.js';
 import { restoredValue } from '../../../../src/bson/stored-value.js';
 import type { ClusterClient, NodeClient } from '../../../../src/cluster/node-client.js';
 import { Metadata } from '../../../../src/store/metadata.js';
 import { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { TaskVerifier, type VerifierStart } from '../../../../src/verify/embedded/task-verifier.js';
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { MetadataModel } from '../../model/metadata-model.js';
 import { LiveClient, LiveSide } from './live-side.js';
@@ -194,7 +194,6 @@ export class LiveMigration {
       documentCount: documents,
       planner: 0,
     };
-    const catalog = { ordinal: 0, collections: [collection] };
     const bounds = Array.from({ length: parts - 1 }, (_, part) =>
       encodeValue(Math.floor((documents * (part + 1)) / parts)),
     );
@@ -212,15 +211,28 @@ export class LiveMigration {
       task,
       tasks,
       keysBytesMax: 1_000_000,
+      comparers: this.options.comparers,
+      migration: this.#observed(collection, bounds),
+    };
+  }
+
+  #observed(collection: VerifiedCollection, bounds: RawValue[]): VerifiedMigration {
+    const catalog = { ordinal: 0, collections: [collection] };
+    const appliedTime = () => this.#late[0]?.time ?? this.source.present;
+    const isDraining = () => this.options.isDraining?.() ?? false;
+    return {
       catalog: () => Promise.resolve(catalog),
       copied: () => Promise.resolve(new Set([collection.key])),
-      appliedTime: () => this.#late[0]?.time ?? this.source.present,
-      isApplyBehind: () => false,
-      isCopyDone: () => true,
-      comparers: this.options.comparers,
-      isDraining: () => this.options.isDraining?.() ?? false,
-      isCommitAwaited: () => false,
       boundsOf: () => Promise.resolve(bounds),
+      isCopyDone: true,
+      isApplyBehind: false,
+      isCommitAwaited: false,
+      get appliedTime() {
+        return appliedTime();
+      },
+      get isDraining() {
+        return isDraining();
+      },
     };
   }
 

@@ -6,7 +6,7 @@ import type { VerificationStorage } from '../../../../src/store/verification-sto
 import { Planner } from '../../../../src/verify/embedded/planning.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { once } from '../../model/parts.js';
 import { namedOn } from './named-on.js';
@@ -55,13 +55,17 @@ async function fixture(
     destination: fakeCluster({ router }),
     keysBytesMax: 1_000,
     retrying: once,
-    catalog: () => Promise.resolve({ ordinal: 0, collections }),
-    copied: (some: readonly VerifiedCollection[]) => {
-      asked.push(some.length);
-      return Promise.resolve(new Set(some.map(({ key }) => key).filter((key) => Number(key.slice(1)) >= copiedFrom)));
-    },
-    boundsOf: () => Promise.resolve([]),
-    isCopyDone,
+    migration: only<VerifiedMigration>({
+      catalog: () => Promise.resolve({ ordinal: 0, collections }),
+      copied: (some: readonly VerifiedCollection[]) => {
+        asked.push(some.length);
+        return Promise.resolve(new Set(some.map(({ key }) => key).filter((key) => Number(key.slice(1)) >= copiedFrom)));
+      },
+      boundsOf: () => Promise.resolve([]),
+      get isCopyDone() {
+        return isCopyDone();
+      },
+    }),
   });
   const store = new VerificationStore(deps);
   await store.open();

@@ -10,7 +10,7 @@ import { storedMismatch } from '../../../../src/verify/embedded/stored-mismatch.
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 import type { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { once } from '../../model/parts.js';
 import { namedOn } from './named-on.js';
@@ -77,7 +77,7 @@ function fixture(
     clock,
     source: fakeCluster({ router: router([]) }),
     destination: fakeCluster({ router: router(wrong) }),
-    appliedTime: () => 100n,
+    migration: only<VerifiedMigration>({ appliedTime: 100n }),
     retrying: once,
   });
   const entry_ = new Map(followed.map((key) => [key, { collection: collectionOf(key), plan: null, parts: [] }]));

@@ -9,7 +9,7 @@ import { SideFollower } from '../../../../src/verify/embedded/side-follower.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 import type { BookedCollection, VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { clientWith } from '../../model/client-with.js';
 import { once } from '../../model/parts.js';
@@ -59,7 +59,7 @@ function fixture() {
     clock: only<Clock>({ monotonic_ms: () => clock.now_ms }),
     source: fakeCluster({ router, version: [6, 0, 0] }),
     tasks: 1,
-    isCommitAwaited: () => false,
+    migration: only<VerifiedMigration>({ isCommitAwaited: false }),
     retrying: once,
   });
   const store = { keys, streamed: [entry_], named: () => entry_ };

@@ -15,7 +15,7 @@ it('lets the server wait only briefly while a commit waits, the longer the more 
   const router = clientWith({
     openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }),
   });
-  const load = { tasks: 2, isAwaited: false, isCommitAwaited: () => load.isAwaited };
+  const load = { tasks: 2, migration: { isCommitAwaited: false } };
   const stream = new TouchedStream(
     fakeCluster({ router }),
     [{ database: 'shop', name: 'orders' }],
@@ -24,14 +24,14 @@ it('lets the server wait only briefly while a commit waits, the longer the more 
     load,
   );
   await stream.next(never);
-  for (const [isAwaited, tasks] of [
+  for (const [isCommitAwaited, tasks] of [
     [false, 2],
     [true, 2],
     [true, 3],
     [true, 64],
     [false, 2],
   ] as const) {
-    Object.assign(load, { isAwaited, tasks });
+    Object.assign(load, { tasks, migration: { isCommitAwaited } });
     await stream.next(never);
   }
   expect(waits_ms).toEqual([200, 50, 75, 200, 200]);

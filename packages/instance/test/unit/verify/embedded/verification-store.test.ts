@@ -9,7 +9,7 @@ import {
   type VerifiedCollection,
 } from '../../../../src/verify/embedded/verified-collection.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
-import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { namedOn } from './named-on.js';
 
 const { signal } = new AbortController();
@@ -26,7 +26,9 @@ async function planned() {
     task: 0,
     tasks: 1,
     keysBytesMax: 1_000,
-    catalog: () => Promise.resolve({ ordinal: 0, collections: [collection] }),
+    migration: only<VerifiedMigration>({
+      catalog: () => Promise.resolve({ ordinal: 0, collections: [collection] }),
+    }),
     storage: only<VerificationStorage>({
       claim: () => Promise.resolve([]),
       plansOf: () => Promise.resolve([]),

@@ -1,0 +1,92 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
+import { evenBounds } from '../../bson/even-bounds.js';
+import { isLossless } from '../../bson/lossless.js';
+import type { RawValue } from '../../bson/scan.js';
+import { codeOf } from '../../cluster/failure.js';
+import { sampleIds } from '../../cluster/sample-ids.js';
+import { partitionsName } from '../../store/task-storage.js';
+import type { VerifiedCollection } from '../../verify/embedded/verified-collection.js';
+import type { VerifiedCatalog, VerifiedMigration } from '../../verify/embedded/verifier-dependencies.js';
+import { isCommitAwaited, isDraining } from '../migration/commit-awaited.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { SyncPipeline } from './sync-pipeline.js';
+import { VerificationCatalog } from './verification-catalog.js';
+
+/** A part with fewer bytes costs more than it gains. */
+const partBytesMin = 32 * 2 ** 20;
+const partsPerTaskMax = 8;
+const samplesPerPart = 16;
+
+/** A migration, as the verifier of one sync task sees it. */
+export class ObservedMigration implements VerifiedMigration {
+  readonly #catalog: VerificationCatalog;
+
+  constructor(
+    private readonly deps: MigrationDependencies,
+    private readonly sync: Pick<SyncPipeline, 'taskId' | 'stats'>,
+  ) {
+    this.#catalog = new VerificationCatalog(deps);
+  }
+
+  catalog(signal: AbortSignal): Promise<VerifiedCatalog> {
+    return this.#catalog.read(signal);
+  }
+
+  /** The own stats are ahead of the record by a checkpoint. A commit waits for verification: nothing holds it back. */
+  get isCopyDone(): boolean {
+    const { record, tasks } = this.deps.watch.view;
+    const isDone = (id: string): boolean =>
+      id === this.sync.taskId ? this.sync.stats().copyDone : tasks.get(id)?.copyDone === true;
+    return record.phase !== 'syncing' || record.taskIds.every(isDone);
+  }
+
+  async copied(collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<Set<string>> {
+    const notDone = { $elemMatch: { state: { $ne: 'done' } } };
+    const names = collections.flatMap(({ copy, copiers }) => copiers.map((task) => partitionsName(task, copy)));
+    const done = await this.deps.metadata.findNames(
+      'partitions',
+      { _id: { $in: names }, partitions: { $ne: null, $not: notDone } },
+      signal,
+    );
+    const found = new Set(done.map(({ task, copy }) => partitionsName(task, copy)));
+    return new Set(
+      collections
+        .filter(({ copy, copiers }) => copiers.every((task) => found.has(partitionsName(task, copy))))
+        .map(({ key }) => key),
+    );
+  }
+
+  get appliedTime(): bigint {
+    const applied = [...this.deps.watch.view.tasks.values()].map(({ checkpoint }) => checkpoint?.toBigInt() ?? 0n);
+    return applied.reduce<bigint | null>((a, b) => (a === null || b < a ? b : a), null) ?? 0n;
+  }
+
+  get isApplyBehind(): boolean {
+    const isSyncing = this.deps.watch.view.record.phase === 'syncing';
+    return isSyncing && this.sync.stats().lag_seconds > steadyLagMax_seconds;
+  }
+
+  get isDraining(): boolean {
+    return isDraining(this.deps.watch.view, this.sync.taskId);
+  }
+
+  /** A commit time holds the position back: an apparent lag from then on is none. */
+  get isCommitAwaited(): boolean {
+    return isCommitAwaited(this.deps.watch.view);
+  }
+
+  /** Sampling serves speed alone. */
+  async boundsOf({ on, sizeBytes }: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]> {
+    const { runtime, source } = this.deps;
+    const count = Math.min(source.shardIds.length * partsPerTaskMax, Math.floor(sizeBytes / partBytesMin));
+    if (count < 2) return [];
+    const { database, name } = on.source;
+    const sampled = await runtime
+      .retrying('sample _ids', () => sampleIds(source.router, database, name, count * samplesPerPart, signal), signal)
+      .catch((error: unknown) => {
+        if (codeOf(error) === null) throw error;
+        return [];
+      });
+    return evenBounds(sampled.filter(isLossless), count);
+  }
+}
