@@ -28,8 +28,8 @@ const plugins = isCompiled
   : [];
 const server = { deps: { external: [compiledPath] } };
 
-/** Conditions take their time on a busy machine; the default is a second. */
-const polling = { poll: { timeout: 30_000 } };
+/** Conditions take their time on a busy machine; the defaults are a second, and a look every 50 ms. */
+const polling = { poll: { timeout: 30_000, interval: 100 } };
 
 const cores = availableParallelism();
 

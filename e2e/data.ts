@@ -50,10 +50,10 @@ export async function loadEverything(client: MongoClient, cluster: TestCluster, 
   await insert(
     client,
     'customers',
-    numbered(2_000, (id) => ({
+    numbered(700, (id) => ({
       _id: id,
       region: ['north', 'south', 'west'][id % 3],
-      number: id % 700,
+      number: id,
       name: `customer ${id}`,
     })),
   );
@@ -63,7 +63,11 @@ export async function loadEverything(client: MongoClient, cluster: TestCluster, 
     mixedIds().map((_id, number) => ({ _id, number })),
   );
   await e2e.createCollection('log', { capped: true, size: 64 * 1024, max: 300 });
-  for (let line = 0; line < 500; line += 1) await e2e.collection('log').insertOne({ line });
+  await insert(
+    client,
+    'log',
+    numbered(500, (line) => ({ line })),
+  );
   await e2e.createCollection('strict', { validator: { value: { $gte: 0 } }, validationLevel: 'moderate' });
   await insert(client, 'strict', [{ value: 1 }, { value: 2 }]);
   await e2e.createCollection('names', { collation: { locale: 'en', strength: 2 } });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { testSeed } from '../test/seed.js';
 import { loadEverything } from './data.js';
 import { DdlWorkload } from './ddl-workload.js';
-import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from './fleet.js';
+import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilProgress, untilTaken } from './fleet.js';
 import { isFullRun, needs } from './requirements.js';
 
 /** Renames between `a` or `b` and the others lead into another database of the destination. */
@@ -15,8 +15,10 @@ const nameThere = (namespace: string): string =>
 
 /** With direct access, the fleet's samples have DDL changes too. */
 const accesses = isFullRun ? ['direct', 'router'] : ['router'];
-const orders = 4_000;
-const changesMin = 30;
+/** A full run has more changes, in quick succession, and kills every instance in turn. */
+const size = isFullRun
+  ? { orders: 4_000, changesMin: 30, pause_ms: 10, loadRateBytesPerSecond: 1_000_000 }
+  : { orders: 1_000, changesMin: 12, pause_ms: 25, loadRateBytesPerSecond: 250_000 };
 
 async function untilChanged(workload: DdlWorkload, changes: number): Promise<void> {
   await expect.poll(() => workload.changes, { timeout: 120_000 }).toBeGreaterThan(changes);
@@ -29,25 +31,27 @@ test.each(accesses)(
   async (sourceAccess) => {
     await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
     const { source } = clusters.clients;
-    await loadEverything(source, clusters.source, orders);
+    await loadEverything(source, clusters.source, size.orders);
     await source.db('admin').command({ enableSharding: 'moving' });
-    await using workload = DdlWorkload.start(source, testSeed);
+    await using workload = DdlWorkload.start(source, testSeed, size.pause_ms);
     await using fleet = await clusters.startFleet({
       sourceAccess,
       partition_seconds: 1,
-      loadRateBytesPerSecond: 1_000_000,
+      loadRateBytesPerSecond: size.loadRateBytesPerSecond,
       catalogInterval_seconds: 1,
     });
 
-    await fleet.coordinator.client.start({ ...defaultStart, namespaceRemap });
-    await untilChanged(workload, changesMin);
-    for (const instance of fleet.instances) {
+    const { client } = fleet.coordinator;
+    await client.start({ ...defaultStart, namespaceRemap });
+    await untilChanged(workload, size.changesMin);
+    const { coordinatorID } = await untilProgress(client, 'one leads', (progress) => progress.coordinatorID !== null);
+    const leaderFirst = fleet.instances.toSorted((a) => (a.name === coordinatorID ? -1 : 1));
+    for (const instance of isFullRun ? leaderFirst : leaderFirst.slice(0, 1)) {
       await instance.kill();
       await instance.restart();
-      await untilChanged(workload, workload.changes + changesMin);
+      await untilChanged(workload, workload.changes + size.changesMin);
     }
     await workload.stop();
-    const { client } = fleet.coordinator;
     await untilCanCommit(client);
     // A collection that is new to the fleet is copied first; meanwhile the fleet reports that it cannot be committed
     // yet.

@@ -10,3 +10,14 @@ export function testSeeds(count: number): number[] {
   if (process.env['CONVOY_TEST_SEED'] !== undefined) return [testSeed];
   return Array.from({ length: count }, (_, index) => (testSeed + index) % seedMax);
 }
+
+/** One of some variants, by the seed. */
+export function drawn<Variant>(variants: readonly Variant[]): readonly Variant[] {
+  const place = testSeed % variants.length;
+  return variants.slice(place, place + 1);
+}
+
+/** What a run tries of some variants: one by the seed, and all of them with CONVOY_TEST_FULL=1. */
+export function sampled<Variant>(variants: readonly Variant[]): readonly Variant[] {
+  return process.env['CONVOY_TEST_FULL'] === '1' ? variants : drawn(variants);
+}

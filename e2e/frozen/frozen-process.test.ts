@@ -10,7 +10,7 @@ import { isFullRun, needs } from '../requirements.js';
 import { Workload } from '../workload.js';
 
 /** Through the router, enough for the large collection to be divided between the instances. */
-const ordersOf = { direct: 3_000, router: 18_000 };
+const ordersOf = { direct: 1_200, router: 18_000 };
 /** Enough for every apply worker of an instance to have some. */
 const touched = 600;
 /** A write under a number of a session that a later owner has used. */

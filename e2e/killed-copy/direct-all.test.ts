@@ -1,3 +1,3 @@
 import { testKilledCopies } from './killed-copies.js';
 
-testKilledCopies({ sourceAccess: 'direct', victims: 2, sample: 0 });
+testKilledCopies({ sourceAccess: 'direct', victims: 2 }, true);

@@ -1,3 +1,3 @@
 import { testKilledCopies } from './killed-copies.js';
 
-testKilledCopies({ sourceAccess: 'direct', victims: 1, sample: 1 });
+testKilledCopies({ sourceAccess: 'direct', victims: 1 }, true);

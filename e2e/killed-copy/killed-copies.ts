@@ -17,15 +17,15 @@ export interface KilledCopies {
   sourceAccess: 'direct' | 'router';
   /** How many of the two instances are killed at the same instant. */
   victims: 1 | 2;
-  /** Migrations of a usual run; with CONVOY_TEST_FULL=1 there are 13. */
-  sample: 0 | 1;
 }
 
-/** One migration for every seed, killed at an instant that the seed decides. CONVOY_TEST_SEED repeats one. */
-export function testKilledCopies({ sourceAccess, victims, sample }: KilledCopies): void {
-  const count = isFullRun ? seedsOfFull : sample;
-  const skip = needs({ version: [5, 0] }).skip || count === 0;
-  test.each(testSeeds(Math.max(1, count)))(
+/**
+ * One migration for every seed, killed at an instant that the seed decides. CONVOY_TEST_SEED repeats one.
+ * @param inFull whether they run with CONVOY_TEST_FULL=1 alone, or one without it alone
+ */
+export function testKilledCopies({ sourceAccess, victims }: KilledCopies, inFull: boolean): void {
+  const skip = needs({ version: [5, 0] }).skip || inFull !== isFullRun;
+  test.each(testSeeds(inFull ? seedsOfFull : 1))(
     'a copy under deletes, inserts of the same _ids and moves between shards is killed: ' +
       `access ${sourceAccess}, ${victims} instance(s), seed %i (servers from 5.0)`,
     { skip },

@@ -1,3 +1,3 @@
 import { testKilledCopies } from './killed-copies.js';
 
-testKilledCopies({ sourceAccess: 'router', victims: 2, sample: 1 });
+testKilledCopies({ sourceAccess: 'router', victims: 2 }, true);

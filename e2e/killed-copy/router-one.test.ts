@@ -1,3 +1,3 @@
 import { testKilledCopies } from './killed-copies.js';
 
-testKilledCopies({ sourceAccess: 'router', victims: 1, sample: 0 });
+testKilledCopies({ sourceAccess: 'router', victims: 1 }, true);

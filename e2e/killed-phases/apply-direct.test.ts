@@ -1,3 +1,3 @@
 import { testKilledPhase } from './killed-phases.js';
 
-testKilledPhase({ phase: 'apply', sourceAccess: 'direct', isSampled: false });
+testKilledPhase({ phase: 'apply', sourceAccess: 'direct' }, true);

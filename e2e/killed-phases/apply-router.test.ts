@@ -1,3 +1,3 @@
 import { testKilledPhase } from './killed-phases.js';
 
-testKilledPhase({ phase: 'apply', sourceAccess: 'router', isSampled: true });
+testKilledPhase({ phase: 'apply', sourceAccess: 'router' }, true);

@@ -1,3 +1,3 @@
 import { testKilledPhase } from './killed-phases.js';
 
-testKilledPhase({ phase: 'barrier', sourceAccess: 'direct', isSampled: true });
+testKilledPhase({ phase: 'barrier', sourceAccess: 'direct' }, true);

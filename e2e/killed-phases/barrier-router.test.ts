@@ -1,3 +1,3 @@
 import { testKilledPhase } from './killed-phases.js';
 
-testKilledPhase({ phase: 'barrier', sourceAccess: 'router', isSampled: false });
+testKilledPhase({ phase: 'barrier', sourceAccess: 'router' }, true);

@@ -1,3 +1,3 @@
 import { testKilledPhase } from './killed-phases.js';
 
-testKilledPhase({ phase: 'hold', sourceAccess: 'direct', isSampled: true });
+testKilledPhase({ phase: 'hold', sourceAccess: 'direct' }, true);

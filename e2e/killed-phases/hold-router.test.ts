@@ -1,3 +1,3 @@
 import { testKilledPhase } from './killed-phases.js';
 
-testKilledPhase({ phase: 'hold', sourceAccess: 'router', isSampled: false });
+testKilledPhase({ phase: 'hold', sourceAccess: 'router' }, true);

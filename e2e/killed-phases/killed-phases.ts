@@ -12,21 +12,19 @@ const writesBetween = 50;
 /** Restarts are slow on a machine under load. */
 const testWithin_ms = 540_000;
 
+/** In what instances are killed, and how the source is read. */
+export interface KilledPhase {
+  phase: keyof typeof phases;
+  sourceAccess: 'direct' | 'router';
+}
+
 /**
  * Migrations under writes, each killed several times in one phase, at instants and with victims that the seed decides;
  * they end with equal clusters. CONVOY_TEST_SEED repeats one.
- * @param options `isSampled`: one of them runs without CONVOY_TEST_FULL=1, too
+ * @param inFull whether they run with CONVOY_TEST_FULL=1 alone, or without it alone
  */
-export function testKilledPhase({
-  phase,
-  sourceAccess,
-  isSampled,
-}: {
-  phase: keyof typeof phases;
-  sourceAccess: 'direct' | 'router';
-  isSampled: boolean;
-}): void {
-  const skip = needs({ version: [5, 0] }).skip || !(isFullRun || isSampled);
+export function testKilledPhase({ phase, sourceAccess }: KilledPhase, inFull: boolean): void {
+  const skip = needs({ version: [5, 0] }).skip || inFull !== isFullRun;
   const { settings, load, work, reach, untilInstant, finish } = phases[phase] as Phase;
   test.each(testSeeds(size.migrations))(
     `instances are killed in the phase "${phase}": access ${sourceAccess}, seed %i (servers from 5.0)`,

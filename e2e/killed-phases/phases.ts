@@ -143,14 +143,14 @@ export const phases = {
     reach: () => Promise.resolve(),
     untilInstant: onceAbove('convoy_buffered_events', heldMax, copies),
   },
-  /** The copy is done, and changes are applied, hundreds at a time. */
+  /** The copy is done, and changes are applied. */
   apply: {
     ...moving,
     settings: {},
     reach: async (_clusters, fleet) => {
       for (const { client } of fleet.instances) await untilCanCommit(client);
     },
-    untilInstant: onceAbove('convoy_applied_events_total', 500, applies),
+    untilInstant: onceAbove('convoy_applied_events_total', isFullRun ? 500 : 150, applies),
   },
   /** A DDL change is pending: instances suspend collections, acknowledge, or wait until the leader has applied it. */
   barrier: {
@@ -169,7 +169,7 @@ export const phases = {
       const undone = async (): Promise<boolean> =>
         (await records.countDocuments({ $expr: { $gt: ['$ddlChanges.known', '$ddlChanges.done'] } })) > 0;
       do {
-        await expect.poll(undone, { timeout: phaseWithin_ms, interval: 10 }).toBe(true);
+        await expect.poll(undone, { timeout: phaseWithin_ms, interval: 25 }).toBe(true);
         await delay(random.below(slowDdl.blockTimeMS));
       } while (!(await undone()));
       return pickVictims(fleet, random);

@@ -3,12 +3,12 @@ import type { Collection, MongoClient } from 'mongodb';
 import { largeCollection, type Order } from '../data.js';
 
 /** Replacements of one round: 800 KB a second at most, half of it for each of two shards. */
-const documentsPerRound = 32;
+const documentsPerRound = 8;
 const round_ms = 100;
-const text = 'x'.repeat(2_500);
+const text = 'x'.repeat(10_000);
 /** Few documents, far from all others, are replaced again and again: the collection does not grow. */
 const firstId = 20_000_000;
-const documents = 320;
+const documents = 80;
 
 /** Writes that push older entries out of the oplogs of all shards, until it is stopped or disposed. */
 export class Filling implements AsyncDisposable {

@@ -12,11 +12,11 @@ import { oplogEdges } from './oplog-edges.js';
 const megabyte = 2 ** 20;
 /**
  * With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. Otherwise the copy takes
- * one, and the oplog holds some seconds, for which an instance may be kept from reading on a busy machine.
+ * less than one, and the oplog holds some seconds, for which an instance may be kept from reading on a busy machine.
  */
 const size = isFullRun
   ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 }
-  : { orders: 5_000, oplogBytes: 4 * megabyte, loadRateBytesPerSecond: 75_000 };
+  : { orders: 3_500, oplogBytes: 3 * megabyte, loadRateBytesPerSecond: 75_000 };
 /**
  * The copy must take this many times the oplog window to prove anything. Beside other work the writes that fill the
  * oplog become slower, and the copy does not: its rate is limited.

@@ -1,6 +1,7 @@
 import type { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
 import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
+import { sampled } from '../../test/seed.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilProgress, untilTaken } from '../fleet.js';
 import { needs } from '../requirements.js';
 import { allowDirectReads, runDdl, changeDocuments, database, holdBuilds, loadSource, stopExpiry } from './source.js';
@@ -20,7 +21,10 @@ const copiedBytes = 100_000;
 /** What a server answers to an index build that a block has ended. */
 const buildAborted = 276;
 
-for (const { release, access } of variants) {
+/** 5.0, whose servers cannot block, and one of the later ones, by the seed. */
+const chosen = [...variants.slice(0, 1), ...sampled(variants.slice(1))];
+
+for (const { release, access } of chosen) {
   test(
     `one migration goes through what servers do in their own way: ${release}, access ${access} (servers of ${release})`,
     needs({ version: [5, 0], guarded: true, release }),

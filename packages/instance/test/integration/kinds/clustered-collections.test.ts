@@ -1,11 +1,11 @@
-import type { ReleaseSeries } from '@convoy/simulator';
 import { ObjectId } from 'mongodb';
 import { expect, it } from 'vitest';
+import { sampled } from '../../../../../test/seed.js';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
-const releases: ReleaseSeries[] = ['6.0', '7.0', '8.0'];
+const releases = sampled(['6.0', '7.0', '8.0'] as const);
 const count = 600;
 
 it.each(releases)('clustered collections, sharded and with a TTL too (%s)', async (release) => {

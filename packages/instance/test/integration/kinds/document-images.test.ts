@@ -1,10 +1,10 @@
-import type { ReleaseSeries } from '@convoy/simulator';
 import { expect, it } from 'vitest';
+import { sampled } from '../../../../../test/seed.js';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
-const releases: ReleaseSeries[] = ['6.0', '7.0', '8.0'];
+const releases = sampled(['6.0', '7.0', '8.0'] as const);
 
 it.each(releases)(
   'collections whose changes keep pre- and post-images, and those whose do not (%s)',

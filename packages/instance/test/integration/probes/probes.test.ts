@@ -1,6 +1,7 @@
 import { type ReleaseSeries, ServerVersion } from '@convoy/simulator/internal/node/server-version';
 import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testSeed } from '../../../../../test/seed.js';
 import { allProbes } from '../../../src/probes/all-probes.js';
 import { isFor, type Probe } from '../../../src/probes/framework/probe.js';
 import type { Reached } from '../../../src/probes/framework/reach.js';
@@ -46,19 +47,32 @@ function stage(release: ReleaseSeries, topology: Reached['topology'], withUsers:
   return { release, topology, withUsers, backend: release === realRelease ? 'binaries' : 'simulator', probes };
 }
 
+const sampleEvery = 4;
+
 /**
- * Two shards with users run every probe that is not only about replica sets. A full run, and real servers, run all on
- * both, with users and without.
+ * Two shards with users run every probe that is not only about replica sets; the releases between the oldest and the
+ * newest run those that begin or end there, and a fourth of the others. A full run, and real servers, run all on both,
+ * with users and without.
  */
-const stages: readonly Stage[] = releases.flatMap((release) => {
+const stages: readonly Stage[] = releases.flatMap((release, index) => {
   const isFull = process.env['CONVOY_TEST_FULL'] === '1' || release === realRelease;
   const ofSets = allProbes.filter(({ topology }) => topology === 'replicaSet');
+  const previous = releases[index - 1];
+  const isBetween = previous !== undefined && index < releases.length - 1;
   return [
-    stage(release, 'sharded', true),
+    stage(release, 'sharded', true, isBetween && !isFull ? sampled(release, previous) : allProbes),
     stage(release, 'replicaSet', false, isFull ? allProbes : ofSets),
     ...(isFull ? [stage(release, 'sharded', false), stage(release, 'replicaSet', true)] : []),
   ];
 });
+
+/** The probes that one of two releases has and the other has not, and some of the others, by the seed. */
+function sampled(release: ReleaseSeries, previous: ReleaseSeries): Probe[] {
+  const [here, before] = [versionOf(release), versionOf(previous)];
+  return allProbes.filter(
+    (probe, index) => isFor(probe, here) !== isFor(probe, before) || index % sampleEvery === testSeed % sampleEvery,
+  );
+}
 
 /** Whether probes are shown to fail here: on the first cluster on which they hold. */
 function isShownOn(probe: Probe, { release, topology, withUsers }: Stage): boolean {

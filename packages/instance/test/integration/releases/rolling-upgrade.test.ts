@@ -7,7 +7,7 @@ import { startBody } from '../contract/start-conditions.js';
 import { endsEqual } from './ends-equal.js';
 import { UpgradedSide } from './upgraded-side.js';
 
-const documents = 300;
+const documents = 60;
 const laterReleases: readonly ReleaseSeries[] = ['6.0', '7.0', '8.0'];
 
 interface Upgrading extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { stepsOfCollections, stepsWithDdl } from '../model/ddl.js';
-import { equalAfterHistories, historiesWithin_ms } from '../model/equal-after-histories.js';
+import { equalAfterHistories, historiesOf, historiesWithin_ms } from '../model/equal-after-histories.js';
 import type { WorldInput } from '../model/world.js';
 import { modelIds } from '../model/workload.js';
 
@@ -28,7 +28,7 @@ async function destinationEqualsSource({ access, leaderEnds, ...settings }: Sett
     bounds: access === 'direct' ? fc.constant(null) : fc.array(place, { maxLength: 3 }),
     ddlChanges: fc.record({ showsCreations: fc.boolean(), leaderEnds: fc.constant(leaderEnds) }),
   });
-  await equalAfterHistories(history, (changes) => ({ ...settings, ...changes }), numRuns);
+  await equalAfterHistories(history, (changes) => ({ ...settings, ...changes }), historiesOf(numRuns));
 }
 
 describe('names and documents of the destination equal those of the source', () => {

@@ -8,6 +8,14 @@ const runsFactor = Number(process.env.CONVOY_TEST_RUNS ?? 1);
 /** The machine may be busy with other tests. */
 export const historiesWithin_ms = 120_000 * runsFactor;
 
+const isFull = process.env['CONVOY_TEST_FULL'] === '1';
+const usualPart = 0.4;
+
+/** How many of the histories of a full run this run plays. */
+export function historiesOf(count: number): number {
+  return isFull ? count : Math.ceil(count * usualPart);
+}
+
 /**
  * Plays random histories: the destination has to equal the source. The message of a failure has its seed and history.
  */

@@ -15,6 +15,23 @@ import { accessId, newCredentials, newUserDocument, roleDocuments, rolesOf, type
 /** Version of the documents that describe users, since 3.0 (`admin.system.version`). */
 const authSchemaVersion = new Int32(5);
 
+/** By name and password. */
+const derived = new Map<string, Promise<Doc>>();
+
+/**
+ * Derived once for all clusters of this process, which takes long: servers derive them once for a cluster, and clusters
+ * of one process mostly begin with the same users.
+ */
+function initialCredentials(user: string, password: string): Promise<Doc> {
+  const key = JSON.stringify([user, password]);
+  const known = derived.get(key);
+  if (known !== undefined) return known;
+  const mechanisms = scramMechanisms.map(({ name }) => name);
+  const credentials = newCredentials(user, password, mechanisms, false);
+  derived.set(key, credentials);
+  return credentials;
+}
+
 /** The users and roles of one deployment, stored in the `admin` database of the node that checks them. */
 export class UserCatalog {
   readonly users: AccessDocuments;
@@ -53,15 +70,7 @@ export class UserCatalog {
         db,
       );
       const document = newUserDocument({ user, db });
-      document.set(
-        'credentials',
-        await newCredentials(
-          user,
-          password,
-          scramMechanisms.map(({ name }) => name),
-          false,
-        ),
-      );
+      document.set('credentials', await initialCredentials(user, password));
       await this.saveUser(document.set('roles', roleDocuments(names)));
     }
   }

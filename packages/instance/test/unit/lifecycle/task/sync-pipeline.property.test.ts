@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { equalAfterHistories, historiesWithin_ms } from '../../model/equal-after-histories.js';
+import { equalAfterHistories, historiesOf, historiesWithin_ms } from '../../model/equal-after-histories.js';
 import type { WorldInput } from '../../model/world.js';
 import { modelIds, stepsOfCluster, steps } from '../../model/workload.js';
 
@@ -27,7 +27,7 @@ async function destinationEqualsSource(
     after: fc.array(step, { maxLength: 6, size: 'max' }),
     bounds,
   });
-  await equalAfterHistories(history, (changes) => ({ ...settings, ...changes }), numRuns);
+  await equalAfterHistories(history, (changes) => ({ ...settings, ...changes }), historiesOf(numRuns));
 }
 
 describe('the destination equals the source byte for byte', () => {
