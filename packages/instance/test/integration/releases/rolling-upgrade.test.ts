@@ -1,6 +1,7 @@
 import type { ReleaseSeries } from '@convoy/simulator';
 import type { Collection } from 'mongodb';
 import { describe, expect, it } from 'vitest';
+import { sampled } from '../../../../../test/seed.js';
 import { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
@@ -8,6 +9,11 @@ import { endsEqual } from './ends-equal.js';
 import { UpgradedSide } from './upgraded-side.js';
 
 const documents = 60;
+/** From a release, and through those after it. */
+const upgrades: readonly (readonly [ReleaseSeries, readonly ReleaseSeries[]])[] = [
+  ['5.0', ['6.0']],
+  ['6.0', ['7.0', '8.0']],
+];
 const laterReleases: readonly ReleaseSeries[] = ['6.0', '7.0', '8.0'];
 
 interface Upgrading extends AsyncDisposable {
@@ -72,10 +78,7 @@ class Writes {
 }
 
 describe('a migration continues while both clusters are upgraded node by node', () => {
-  it.each([
-    ['5.0', ['6.0']],
-    ['6.0', ['7.0', '8.0']],
-  ] as const)('from %s to %s', async (before, later) => {
+  it.each(sampled(upgrades))('from %s to %s', async (before, later) => {
     await using both = await startBoth(before, before);
     const { source, destination, fixture } = both;
     const shop = source.side.client.db('shop');
