@@ -20,18 +20,14 @@ test(
   'a migration from the command line, with pause and resume (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.loaded({ source: { shards: 2 }, destination: { shards: 2 } }, 1_000);
+    await using clusters = await Clusters.little({ source: { shards: 2 }, destination: { shards: 2 } });
     await using fleet = await clusters.startFleet();
     const service = ['--url', fleet.coordinator.url];
 
     // The coordinator sees an instance a moment after it is ready.
     await expect
-      .poll(() => convoy('progress', ...service), { timeout: 60_000 })
+      .poll(() => convoy('progress', ...service), { timeout: 60_000, interval: 500 })
       .toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\nNext: Run convoy check/) as string });
-    expect(await convoy('commit', ...service)).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/\nNext: /) as string,
-    });
     expect(await convoy('start', '--no-verification', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
     const watching = convoy('watch', ...service);
     await expectDescribedAnswers(fleet.coordinator.url, ['/api/v1/progress', '/api/v1/instances', '/readyz']);
@@ -65,7 +61,7 @@ test(
   'a check says what is in the way, and changes nothing (servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using clusters = await Clusters.loaded({ source: { shards: 2 }, destination: { shards: 2 } }, 500);
+    await using clusters = await Clusters.little({ source: { shards: 2 }, destination: { shards: 2 } });
     const settings = [
       '--cluster0',
       clusters.source.connectionString,

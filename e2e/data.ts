@@ -16,6 +16,8 @@ import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 
 /** Documents of one insert command. */
 const batchDocuments = 1_000;
+/** Documents of the large collection where little is loaded. */
+const littleOrders = 200;
 /** Makes a document about 1 KB long. */
 const padding = 'x'.repeat(900);
 
@@ -74,6 +76,24 @@ export async function loadEverything(client: MongoClient, cluster: TestCluster, 
   await insert(client, 'names', [{ _id: 'Ada' }, { _id: 'Grace' }]);
   await e2e.createCollection('northern', { viewOn: 'customers', pipeline: [{ $match: { region: 'north' } }] });
   await createIndexes(client);
+}
+
+/** For tests to which the kinds of collections do not matter: the large collection with an index, and a small one. */
+export async function loadLittle(client: MongoClient, cluster: TestCluster): Promise<void> {
+  if (cluster.kind === 'sharded') {
+    await client.db('admin').command({ enableSharding: 'e2e' });
+    await client.db('admin').command({ shardCollection: 'e2e.orders', key: { _id: 'hashed' } });
+  }
+  await insert(
+    client,
+    largeCollection.name,
+    numbered(littleOrders, (id) => order(id)),
+  );
+  await client
+    .db('e2e')
+    .collection('orders')
+    .createIndexes([{ key: { customer: 1, total: -1 } }]);
+  await insert(client, 'names', [{ _id: 'Ada' }, { _id: 'Grace' }]);
 }
 
 async function shard(client: MongoClient, cluster: TestCluster): Promise<void> {

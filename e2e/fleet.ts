@@ -15,7 +15,7 @@ import { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process'
 import { startFleet, startLoneInstance, type Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { Redis } from '@convoy/testbed/redis/find-redis';
-import { loadEverything } from './data.js';
+import { loadEverything, loadLittle } from './data.js';
 
 /** Source and destination by name, defaults for the rest: verified. */
 export const defaultStart: StartRequestBody = { source: 'cluster0', destination: 'cluster1' };
@@ -52,10 +52,22 @@ export class Clusters implements AsyncDisposable {
   ) {}
 
   /** Starts both clusters, and loads the source: see `loadEverything`. */
-  static async loaded(topologies: Topologies, orders: number): Promise<Clusters> {
+  static loaded(topologies: Topologies, orders: number): Promise<Clusters> {
+    return Clusters.startWith(topologies, (client, cluster) => loadEverything(client, cluster, orders));
+  }
+
+  /** Starts both clusters, and loads a little into the source: see `loadLittle`. */
+  static little(topologies: Topologies): Promise<Clusters> {
+    return Clusters.startWith(topologies, loadLittle);
+  }
+
+  private static async startWith(
+    topologies: Topologies,
+    load: (client: MongoClient, cluster: TestCluster) => Promise<void>,
+  ): Promise<Clusters> {
     const clusters = await Clusters.start(topologies);
     try {
-      await loadEverything(clusters.clients.source, clusters.source, orders);
+      await load(clusters.clients.source, clusters.source);
       return clusters;
     } catch (error) {
       await clusters[Symbol.asyncDispose]();

@@ -1,11 +1,16 @@
-import { writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { convoyProgram, listensLine, listensWithin_ms } from '@convoy/cli/environment/fleet/convoy-program';
 import { runConvoy as convoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { Child } from '@convoy/testbed/process/child';
 import { hasOpenssl, TestAuthority } from '../packages/api/test/unit/http/test-authority.js';
 import { Clusters } from './fleet.js';
+import { startReceiver } from './receiver.js';
 import { needs } from './requirements.js';
 
 const fleetSecret = 'a-secret-of-the-fleet-with-many-letters';
@@ -18,13 +23,19 @@ function fileOf({ folder }: TestAuthority, name: string, text: string): string {
   return path;
 }
 
+/** The metrics of a service whose certificate an authority has issued. */
+async function metricsOf(url: string, { caFile }: TestAuthority): Promise<string> {
+  const [response] = (await once(get(`${url}/metrics`, { ca: readFileSync(caFile) }), 'response')) as [IncomingMessage];
+  return text(response);
+}
+
 test.skipIf(!hasOpenssl)(
   'a signed fleet whose coordinator has TLS and a token migrates by the command line, and obeys nobody without the ' +
     'secret (openssl, servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
     using authority = new TestAuthority();
-    await using clusters = await Clusters.loaded({ source: { shards: 2 }, destination: { shards: 2 } }, 500);
+    await using clusters = await Clusters.little({ source: { shards: 2 }, destination: { shards: 2 } });
     await using fleet = await clusters.startFleet({ fleetSecret });
     const tls = authority.issue('api');
     await using coordinator = await clusters.startCoordinator(fleet, 'protected', { fleetSecret, tls, token });
@@ -42,7 +53,7 @@ test.skipIf(!hasOpenssl)(
       stderr: expect.stringMatching(/^unauthorized: /) as string,
     });
     await expect
-      .poll(() => convoy('progress', ...service), { timeout: 60_000 })
+      .poll(() => convoy('progress', ...service), { timeout: 60_000, interval: 500 })
       .toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\n/) as string });
     // The fleet's other coordinator has no secret: it hears nobody, and nobody hears it.
     const outside = ['--url', fleet.coordinator.url];
@@ -57,13 +68,15 @@ test.skipIf(!hasOpenssl)(
 );
 
 test.skipIf(!hasOpenssl)(
-  'a lone instance serves its API by TLS, to the command line too (openssl, servers from 5.0)',
+  'a lone instance serves its API by TLS, to the command line too, and sends its own notifications (openssl, servers ' +
+    'from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
     using authority = new TestAuthority();
-    await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, 200);
+    await using clusters = await Clusters.little({ source: 'replicaSet', destination: 'replicaSet' });
     const [cluster0, cluster1] = [clusters.source.connectionString, clusters.destination.connectionString];
-    const settings = JSON.stringify({ cluster0, cluster1, tls: authority.issue('api') });
+    const { notify, events } = await startReceiver();
+    const settings = JSON.stringify({ cluster0, cluster1, tls: authority.issue('api'), notify });
     const config = fileOf(authority, 'instance.json', settings);
     const child = await Child.start({
       name: 'instance with TLS',
@@ -74,13 +87,19 @@ test.skipIf(!hasOpenssl)(
       logFile: join(authority.folder, 'instance.log'),
     });
     try {
-      const service = ['--url', child.ready[1] ?? '', '--ca-file', authority.caFile];
+      const url = child.ready[1] ?? '';
+      const service = ['--url', url, '--ca-file', authority.caFile];
       await expect
-        .poll(() => convoy('progress', ...service), { timeout: 60_000 })
+        .poll(() => convoy('progress', ...service), { timeout: 60_000, interval: 500 })
         .toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\n/) as string });
       expect(await convoy('start', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
+      await expect.poll(events, { timeout: 60_000 }).toEqual(['ready']);
       const committed = await convoy('commit', '--wait', ...service);
       expect(committed).toMatchObject({ code: 0, stderr: '' });
+      await expect.poll(events, { timeout: 60_000 }).toEqual(['ready', 'committed']);
+      expect(await metricsOf(url, authority)).toContain(
+        'convoy_notifications_total{event="committed",result="sent"} 1',
+      );
       expect((await convoy('progress', ...service)).stdout).toMatch(/\nBy this instance alone: Verified: [\d,]+ doc/);
       await clusters.expectEqual();
     } finally {
