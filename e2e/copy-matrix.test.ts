@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { sampled } from '../test/seed.js';
 import { Clusters, defaultStart, untilCanCommit } from './fleet.js';
 import { changeKinds } from './kinds/change-kinds.js';
 import { idsOfEveryType } from './kinds/id-values.js';
@@ -6,7 +7,7 @@ import { countOnShards, keyKinds, kindsDatabase, loadKinds } from './kinds/key-k
 import { RawConnection } from './kinds/raw-connection.js';
 import { isFullRun, needs } from './requirements.js';
 
-const accesses = ['direct', 'router'] as const;
+const accesses = sampled(['direct', 'router'] as const);
 /** With many of each type partitions and batches end between values of all types. */
 const copies = isFullRun ? 200 : 10;
 const destinations = isFullRun ? [2, 3] : [2];

@@ -1,14 +1,38 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '@convoy/cli/environment/browser/browser';
 import { findChromium } from '@convoy/cli/environment/browser/find-chromium';
 import { openState, stagedSizes } from '@convoy/cli/screenshots/states/open-state';
 import { stagedStates } from '@convoy/cli/screenshots/states/staged-states';
+import { drawn } from '../test/seed.js';
 import { colorRules, overflow, seriousFindings } from './page-findings.js';
+import { isFullRun } from './requirements.js';
 
 const skip = findChromium() === undefined;
 
-describe.skipIf(skip)(`the dashboard is accessible and fits every size${skip ? ' (needs a Chromium)' : ''}`, () => {
+/** States that share every card with another one. */
+const sharing = [
+  'connecting',
+  'initializing',
+  'initializing-unreachable',
+  'idle',
+  'idle-picking',
+  'preparing',
+  'copying-silent-instance',
+  'ready',
+  'paused',
+  'committed-cleaned-up',
+  'reversing',
+  'stale',
+];
+/** So many instances that axe takes long for them. */
+const large = 'copying-256';
+/** Of the states that share their cards axe reads one in a usual run. */
+const unread = isFullRun ? [] : [large, ...sharing.filter((name) => !drawn(sharing).includes(name))];
+
+const states = stagedStates().map((staged) => [staged.name, staged] as const);
+
+describe.skipIf(skip)(`the dashboard${skip ? ' (needs a Chromium)' : ''}`, () => {
   let browser: Browser;
 
   beforeAll(async () => {
@@ -17,17 +41,31 @@ describe.skipIf(skip)(`the dashboard is accessible and fits every size${skip ? '
 
   afterAll(() => browser.close());
 
-  const states = stagedStates().map((staged) => [staged.name, staged] as const);
-  test.each(states)('in the state %s', async (_name, staged) => {
-    await using page = await openState(browser, staged);
-    await page.emulateMedia({ colorScheme: 'light' });
-    expect(await seriousFindings(page), 'light').toEqual([]);
-    // Colors alone differ between the schemes.
-    await page.emulateMedia({ colorScheme: 'dark' });
-    expect(await seriousFindings(page, colorRules), 'dark').toEqual([]);
-    for (const [size, viewport] of Object.entries(stagedSizes)) {
-      await page.setViewportSize(viewport);
-      expect(await overflow(page), size).toBeLessThanOrEqual(0);
-    }
-  });
+  test.each(states.filter(([name]) => !unread.includes(name)))(
+    'is accessible and fits every size in the state %s',
+    async (_name, staged) => {
+      await using page = await openState(browser, staged);
+      await page.emulateMedia({ colorScheme: 'light' });
+      expect(await seriousFindings(page), 'light').toEqual([]);
+      // Colors alone differ between the schemes.
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await seriousFindings(page, colorRules), 'dark').toEqual([]);
+      await expectFits(page);
+    },
+  );
+
+  test.each(states.filter(([name]) => unread.includes(name)))(
+    'fits every size in the state %s',
+    async (_name, staged) => {
+      await using page = await openState(browser, staged);
+      await expectFits(page);
+    },
+  );
 });
+
+async function expectFits(page: Page): Promise<void> {
+  for (const [size, viewport] of Object.entries(stagedSizes)) {
+    await page.setViewportSize(viewport);
+    expect(await overflow(page), size).toBeLessThanOrEqual(0);
+  }
+}

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted } from './fleet.js';
-import { needs } from './requirements.js';
+import { isFullRun, needs } from './requirements.js';
 import { Workload } from './workload.js';
 
-const orders = 2_000;
+const orders = isFullRun ? 2_000 : 300;
 
 test(
   'a lone instance moves a replica set into another one without Redis (servers from 5.0)',
-  needs({ version: [5, 0] }),
+  needs({ version: [5, 0], inFull: true }),
   async () => {
     await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, orders);
     await using instance = await clusters.startLoneInstance();

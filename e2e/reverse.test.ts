@@ -65,7 +65,7 @@ test.each(accesses)(
 
 test(
   'before 6.0 a fleet refuses to block writes and to be reversible, and cannot be reversed (servers of 5.0)',
-  needs({ version: [5, 0], below: [6, 0] }),
+  needs({ version: [5, 0], below: [6, 0], inFull: true }),
   async () => {
     await using clusters = await Clusters.start(twoShards);
     await clusters.clients.source.db('shop').collection('orders').insertOne({ n: 1 });

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
 import { largeCollection } from './data.js';
 import { FleetUnderLoad } from './fleet-under-load.js';
-import { defaultStart, untilCanCommit, untilCommitted, untilProgress } from './fleet.js';
+import { type Clusters, defaultStart, untilCanCommit, untilCommitted, untilProgress } from './fleet.js';
 import { needs } from './requirements.js';
+import { convoy, newFolder, resultIn, verifyOf } from './verify-command.js';
 
-const orders = 4_000;
+const orders = 1_500;
 
 test(
   'a fleet moves a cluster of two shards to one of three under load through the coordinator; pause stops the work, ' +
-    'resume goes on with it (servers from 5.0)',
+    'resume goes on with it; a comparison finds collections of every kind equal, and one changed document (servers ' +
+    'from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
     await using underLoad = await FleetUnderLoad.start({ orders, destinationShards: 3 });
@@ -33,13 +35,14 @@ test(
 
     await client.resume();
     await clusters.cutOver(client, workload);
+    await expectCompared(clusters);
   },
 );
 
 test(
   'two instances work by hand, called strictly one after the other, as mongosync users do; the first waits for its ' +
     'peer and says so (servers from 5.0)',
-  needs({ version: [5, 0] }),
+  needs({ version: [5, 0], inFull: true }),
   async () => {
     await using underLoad = await FleetUnderLoad.start({ orders });
     const { clusters, fleet, workload } = underLoad;
@@ -100,3 +103,15 @@ test(
     await clusters.cutOver(client, workload);
   },
 );
+
+/** `convoy verify` finds no difference, and later the one that is made. */
+async function expectCompared(clusters: Clusters): Promise<void> {
+  const result = async (): Promise<unknown> =>
+    resultIn((await convoy(newFolder(), ...verifyOf(clusters, 0), '--json')).stdout);
+  expect(await result()).toMatchObject({ verdict: 'equal', differences: [], notCompared: [] });
+  await clusters.clients.destination
+    .db('e2e')
+    .collection<{ _id: number; number: number }>('mixed')
+    .updateOne({ _id: NaN }, { $set: { number: -1 } });
+  expect(await result()).toMatchObject({ verdict: 'different', differences: [], totals: { mismatches: 1 } });
+}

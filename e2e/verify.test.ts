@@ -1,42 +1,13 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MongoClient } from 'mongodb';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
-import { loadEverything } from './data.js';
-import { Clusters, defaultStart, untilCanCommit } from './fleet.js';
-import { needs } from './requirements.js';
-import { Workload } from './workload.js';
-
-interface Ended {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** Runs `convoy` with arguments to its end; its state goes into `home`. */
-function convoy(home: string, ...args: string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [convoyProgram, ...args],
-      { env: { ...process.env, XDG_STATE_HOME: home } },
-      (error, stdout, stderr) => {
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
-      },
-    );
-  });
-}
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'convoy-verify-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { Clusters } from './fleet.js';
+import { convoy, newFolder, resultIn, verifyOf } from './verify-command.js';
 
 /** How long a process of a machine under load may take to come to a step. */
 const stepLimit_ms = 60_000;
@@ -66,13 +37,7 @@ const items = (client: MongoClient) => client.db('shop').collection<Item>('items
 /** The same on both sides. */
 async function load(clusters: Clusters, documents: number): Promise<void> {
   for (const client of [clusters.clients.source, clusters.clients.destination]) {
-    const portions = Math.ceil(documents / 5_000);
-    for (let portion = 0; portion < portions; portion += 1) {
-      const size = Math.min(5_000, documents - portion * 5_000);
-      await items(client).insertMany(
-        Array.from({ length: size }, (_, index) => ({ _id: portion * 5_000 + index, secret: `hush${index}` })),
-      );
-    }
+    await items(client).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, secret: `hush${_id}` })));
     await items(client).createIndexes([{ key: { secret: 1 }, name: 'secret_1' }]);
   }
 }
@@ -82,15 +47,7 @@ test('two clusters are compared from the command line, and a report says with wh
   await load(clusters, 3_000);
   const folder = newFolder();
   const [report, mismatches] = [join(folder, 'report.md'), join(folder, 'mismatches.ndjson')];
-  const both = [
-    'verify',
-    '--source',
-    clusters.source.connectionString,
-    '--destination',
-    clusters.destination.connectionString,
-    '--settle',
-    '0',
-  ];
+  const both = verifyOf(clusters, 0);
 
   const equal = await convoy(folder, ...both, '--report', report);
   expect(equal).toMatchObject({ code: 0, stdout: expect.stringContaining('EQUAL') as string });
@@ -102,7 +59,7 @@ test('two clusters are compared from the command line, and a report says with wh
   await destination.db('shop').collection('items').dropIndex('secret_1');
   const different = await convoy(folder, ...both, '--report', report, '--mismatches', mismatches, '--json');
   expect(different.code).toBe(1);
-  expect(JSON.parse(different.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+  expect(resultIn(different.stdout)).toMatchObject({
     event: 'result',
     verdict: 'different',
     totals: { mismatches: 2 },
@@ -135,23 +92,13 @@ test('two clusters are compared from the command line, and a report says with wh
 
 test('a comparison that is interrupted or killed goes on where it was', async () => {
   await using clusters = await Clusters.start({ source: { shards: 1 }, destination: { shards: 1 } });
-  const documents = 20_000;
+  const documents = 5_000;
   await load(clusters, documents);
   const folder = newFolder();
-  const wrong = [5, 12_000, 19_000];
+  const wrong = [5, 3_000, 4_900];
   await items(clusters.clients.destination).deleteMany({ _id: { $in: wrong } });
   const mismatches = join(folder, 'mismatches.ndjson');
-  const args = [
-    'verify',
-    '--source',
-    clusters.source.connectionString,
-    '--destination',
-    clusters.destination.connectionString,
-    '--settle',
-    '16',
-    '--mismatches',
-    mismatches,
-  ];
+  const args = [...verifyOf(clusters, 16), '--mismatches', mismatches];
   const endings = [
     { signal: 'SIGINT', steps: ['"run":1', '"step":"done"'], code: 130 },
     { signal: 'SIGKILL', steps: ['"run":2', '"step":"look"'], code: null },
@@ -169,7 +116,7 @@ test('a comparison that is interrupted or killed goes on where it was', async ()
   const last = await convoy(folder, ...args, '--json');
   expect(last.code).toBe(1);
   expect(last.stderr).toContain('Continuing with the state');
-  expect(JSON.parse(last.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+  expect(resultIn(last.stdout)).toMatchObject({
     verdict: 'different',
     runs: 3,
     totals: {
@@ -185,38 +132,3 @@ test('a comparison that is interrupted or killed goes on where it was', async ()
     .map((line) => (JSON.parse(line) as { _id: { $numberInt: string } })._id.$numberInt);
   expect(ids).toEqual(wrong.map(String));
 });
-
-test(
-  'what a migration has moved is equal, collections of every kind included (servers from 5.0)',
-  needs({ version: [5, 0] }),
-  async () => {
-    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-    const orders = 3_000;
-    await loadEverything(clusters.clients.source, clusters.source, orders);
-    await using instance = await clusters.startLoneInstance();
-    await using workload = Workload.start(clusters.clients.source, orders);
-    await instance.client.start(defaultStart);
-    await untilCanCommit(instance.client);
-    await workload.stop();
-    await clusters.commit(instance.client);
-
-    const both = [
-      'verify',
-      '--source',
-      clusters.source.connectionString,
-      '--destination',
-      clusters.destination.connectionString,
-      '--settle',
-      '0',
-      '--json',
-    ];
-    const result = async () =>
-      JSON.parse((await convoy(newFolder(), ...both)).stdout.trim().split('\n').at(-1) ?? '') as unknown;
-    expect(await result()).toMatchObject({ verdict: 'equal', differences: [], notCompared: [] });
-    await clusters.clients.destination
-      .db('e2e')
-      .collection<{ _id: number; number: number }>('mixed')
-      .updateOne({ _id: NaN }, { $set: { number: -1 } });
-    expect(await result()).toMatchObject({ verdict: 'different', differences: [], totals: { mismatches: 1 } });
-  },
-);

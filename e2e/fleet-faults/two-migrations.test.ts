@@ -8,7 +8,7 @@ const orders = 500;
 
 test(
   'two migrations at once on one Redis, of one shard and of three, do not see each other (servers from 5.0)',
-  needs({ version: [5, 0] }),
+  needs({ version: [5, 0], inFull: true }),
   async () => {
     await using small = await Clusters.start({ source: { shards: 1 }, destination: { shards: 2 } });
     await using large = await Clusters.start({ source: { shards: 3 }, destination: { shards: 2 } });

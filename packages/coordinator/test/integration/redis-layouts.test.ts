@@ -105,6 +105,8 @@ onRedis('a fleet lives on one node of a Redis Cluster, another fleet beside it',
   await using fleet = await startFleet(settings, name);
   await using beside = await startFleet(settings);
   await expectWorks(fleet, 'here');
+  // Its instances have the same names.
+  expect(beside.handled).toEqual([]);
   await expectWorks(beside, 'there');
   const counts = await Promise.all(
     redis.nodes.map(async (node) => (await node.keys(`team:{convoy:${name}}:*`)).length),
