@@ -16,9 +16,9 @@ import { isUnnamed } from './unnamed-steps.js';
 import type { SentCommand } from '../gate/wire-messages.js';
 
 const orders = 1_000;
-const shards = isFullRun ? 4 : 3;
+const shards = isFullRun ? 4 : 2;
 
-/** A fleet of three or four instances under writes, each of which reaches the destination through a gate of its own. */
+/** A fleet of two or four instances under writes, each of which reaches the destination through a gate of its own. */
 export class FaultyFleet implements AsyncDisposable {
   readonly changes: DdlChanges;
   /** Logs of processes that were replaced by others. */
