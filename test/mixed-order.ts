@@ -3,11 +3,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files of a minute or more. One that began last would keep the whole run waiting beside an idle core. */
 export const longest = [
   'e2e/oplog/oplog.test.ts',
-  'packages/instance/test/integration/source-gone/source-gone.test.ts',
   'packages/instance/test/integration/verify/embedded.test.ts',
+  'packages/instance/test/integration/source-gone/source-gone.test.ts',
   'e2e/fleet-faults/sample.test.ts',
-  'e2e/ddl.test.ts',
-  'e2e/copy-faults.test.ts',
+  'e2e/dashboard-states.test.ts',
+  'e2e/late-instance.test.ts',
   'e2e/router-access.test.ts',
 ];
 
