@@ -17,7 +17,10 @@ export function drawn<Variant>(variants: readonly Variant[]): readonly Variant[]
   return variants.slice(place, place + 1);
 }
 
+/** Whether this run has the full counts and all variants; a usual one has a sample of each. */
+export const isFullRun = process.env['CONVOY_TEST_FULL'] === '1';
+
 /** What a run tries of some variants: one by the seed, and all of them with CONVOY_TEST_FULL=1. */
 export function sampled<Variant>(variants: readonly Variant[]): readonly Variant[] {
-  return process.env['CONVOY_TEST_FULL'] === '1' ? variants : drawn(variants);
+  return isFullRun ? variants : drawn(variants);
 }

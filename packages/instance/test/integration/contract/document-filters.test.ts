@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import type { Collection } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { isFullRun } from '../../../../../test/seed.js';
 import { Fixture, readsShards, type Shape } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
@@ -15,9 +16,8 @@ interface Order {
 const query = { region: 'EU', total: { $gte: 10 } };
 const documentFilter = [{ database: 'shop', collection: 'orders', filter: query }];
 const ordersMax = 400;
-const isFull = process.env['CONVOY_TEST_FULL'] === '1';
 /** Before the copy is done, and after it. */
-const changesOfPhase = isFull ? 300 : 150;
+const changesOfPhase = isFullRun ? 300 : 150;
 
 const change = fc.record({
   id: fc.nat({ max: ordersMax + 100 }),
@@ -95,7 +95,7 @@ describe.each<[string, Shape, boolean, object]>([
     expect(await fixture.cluster1.client.db('shop').collection('other').countDocuments()).toBe(2);
   });
 
-  it.runIf(isFull || settings === readsShards)(
+  it.runIf(isFullRun || settings === readsShards)(
     'a document that is outside the filter on the destination is found by the verifier',
     async () => {
       await load();
@@ -114,7 +114,7 @@ describe.each<[string, Shape, boolean, object]>([
     },
   );
 
-  it.runIf(isFull || shape === 'replicaSet')(
+  it.runIf(isFullRun || shape === 'replicaSet')(
     'a rename from or to a filtered name ends the migration by name',
     async () => {
       await load();

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import type { Document, MongoClient } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { isFullRun } from '../../../../../test/seed.js';
 import { Fixture, readsShards, type Shape } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
@@ -23,9 +24,8 @@ function there(namespace: string): string {
 /** `orders` is in another database of the destination than the others of `shop`. */
 const collections = ['shop.orders', 'shop.items', 'shop.carts', 'crm.people', 'crm.notes'] as const;
 const documentsMax = 60;
-const isFull = process.env['CONVOY_TEST_FULL'] === '1';
 /** Before the copy is done, and after it. */
-const changesOfPhase = isFull ? 150 : 75;
+const changesOfPhase = isFullRun ? 150 : 75;
 
 const change = fc.record({
   kind: fc.oneof(
@@ -169,7 +169,7 @@ describe.each<[string, Shape, boolean, object]>([
     },
   );
 
-  it.runIf(isFull || settings === readsShards)(
+  it.runIf(isFullRun || settings === readsShards)(
     'the verifier compares a collection with the one that has its other name',
     async () => {
       await load();
@@ -182,7 +182,7 @@ describe.each<[string, Shape, boolean, object]>([
     },
   );
 
-  it.runIf(isFull || shape === 'replicaSet')(
+  it.runIf(isFullRun || shape === 'replicaSet')(
     'a collection that comes under a name which another one has there ends the migration by name',
     async () => {
       await load();

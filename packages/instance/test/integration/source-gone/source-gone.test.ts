@@ -7,13 +7,13 @@ import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/s
 import { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
+import { isFullRun } from '../../../../../test/seed.js';
 import { Link } from './link.js';
 
 const blocking = startBody({ enableUserWriteBlocking: true });
 const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
-const isFull = process.env['CONVOY_TEST_FULL'] === '1';
 /** A usual run has a frozen link where the process restarts in the commit. */
-const absences = isFull ? (['cut', 'freeze'] as const) : (['cut'] as const);
+const absences = isFullRun ? (['cut', 'freeze'] as const) : (['cut'] as const);
 /** Upper bound of "within seconds" on a busy machine. */
 const seconds_ms = 15_000;
 
@@ -107,7 +107,7 @@ describe('a committed migration whose source is away', () => {
     },
   );
 
-  it.runIf(isFull)('accepts a reverse in the process that refused it, once the source is back', async () => {
+  it.runIf(isFullRun)('accepts a reverse in the process that refused it, once the source is back', async () => {
     await using instance = await start();
     await instance.migrate(reversible);
     link.cut();

@@ -1,12 +1,11 @@
 import { commandNames, type CommandName } from '@convoy/api/contract/commands';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
-import { testSeed } from '../../../../../test/seed.js';
+import { sampled } from '../../../../../test/seed.js';
 import { CommandedFleet } from './commanded-fleet.js';
 import { refusedIn, states } from './documented-states.js';
 
 const shards = ['shard0', 'shard1', 'shard2'];
-const isFull = process.env['CONVOY_TEST_FULL'] === '1';
 let fixture: Fixture;
 
 beforeAll(async () => {
@@ -68,8 +67,7 @@ describe.each([1, shards.length])('a fleet of %i', (size) => {
   });
 
   // Each instance of a fleet handles its commands like a single one: one of them by the seed, or all in a full run.
-  const sampled = commandNames.filter((_, index) => isFull || size === 1 || index === testSeed % commandNames.length);
-  it.each<CommandName>(sampled)(
+  it.each<CommandName>(size === 1 ? [...commandNames] : sampled(commandNames))(
     'does what two commands do one after the other if %s arrives at the same time as an accepted one',
     async (other) => {
       await using fleet = await CommandedFleet.launch(fixture, ids);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { isFullRun } from '../../../../../test/seed.js';
 import { World, type WorldInput } from './world.js';
 
 /** For longer searches than every run of the tests needs. */
@@ -8,12 +9,11 @@ const runsFactor = Number(process.env.CONVOY_TEST_RUNS ?? 1);
 /** The machine may be busy with other tests. */
 export const historiesWithin_ms = 120_000 * runsFactor;
 
-const isFull = process.env['CONVOY_TEST_FULL'] === '1';
 const usualPart = 0.4;
 
 /** How many of the histories of a full run this run plays. */
 export function historiesOf(count: number): number {
-  return isFull ? count : Math.ceil(count * usualPart);
+  return isFullRun ? count : Math.ceil(count * usualPart);
 }
 
 /**
