@@ -7,6 +7,7 @@ import {
   type Timestamp,
 } from 'mongodb';
 import type { CallsInFlight } from '../call-scope.js';
+import { databaseOf } from './databases.js';
 import { type CursorReply, cursorReplyOptions, type DecodedCursor, readCursorReply } from './cursor-reply.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
 
@@ -136,7 +137,7 @@ export class DriverCursor implements RawCursor {
     const command = { killCursors: this.namespace.collection, cursors: [this.id] };
     const options = { signal: AbortSignal.timeout(killLimit_ms) };
     await this.home.calls.run(options, (signal) =>
-      this.home.client.db(this.namespace.database).command(command, { session: this.session, signal }),
+      databaseOf(this.home.client, this.namespace.database).command(command, { session: this.session, signal }),
     );
   }
 }
@@ -161,7 +162,7 @@ async function send(
   const preference = home.readPreference === null ? {} : { readPreference: home.readPreference };
   try {
     const reply = (await home.calls.run(options, (signal) =>
-      home.client.db(database).command(command, { ...cursorReplyOptions, ...preference, session, signal }),
+      databaseOf(home.client, database).command(command, { ...cursorReplyOptions, ...preference, session, signal }),
     )) as DriverReply;
     return { ...readCursorReply(reply.cursor), operationTime: timeOfReply(reply, home.isRouter) };
   } catch (error) {

@@ -2,6 +2,7 @@ import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'm
 import { CallsInFlight } from '../call-scope.js';
 import type { ClientRing } from './client-ring.js';
 import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
+import { databaseOf } from './databases.js';
 import { DriverCursor } from './driver-cursor.js';
 import { isOrderedReading, openOrdered } from './ordered-reading.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
@@ -49,9 +50,11 @@ export class DriverNodeClient implements NodeClient {
     const reply = await this.call(options, (client, signal) => {
       const chosen = sessionOfCommand(command);
       const send = (session?: ClientSession) =>
-        client
-          .db(database)
-          .command(limited, { bsonRegExp: true, signal, ...(session === undefined ? {} : { session }) });
+        databaseOf(client, database).command(limited, {
+          bsonRegExp: true,
+          signal,
+          ...(session === undefined ? {} : { session }),
+        });
       if (chosen !== null) return inSession(client, chosen, send);
       return included === command
         ? send()
@@ -82,7 +85,7 @@ export class DriverNodeClient implements NodeClient {
     const reply = await this.call(options, (client, signal) => {
       const command = writeCommand(write, ticket);
       if (options.maxTime_ms !== undefined) command['maxTimeMS'] = options.maxTime_ms;
-      const database = client.db(write.database);
+      const database = databaseOf(client, write.database);
       if (ticket === null) return database.command(command, { signal });
       return inSession(client, ticket, (session) => database.command(command, { signal, session }));
     });

@@ -10,7 +10,7 @@ export interface Reply {
   readonly body: Document;
 }
 
-const poll_ms = 100;
+const poll_ms = 200;
 
 /** An instance as a client sees it: an address that speaks HTTP. */
 export class ServedInstance implements AsyncDisposable {

@@ -9,7 +9,7 @@ import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 import { effectsOf, effectsOfPair, expectFields, refusedIn, type SeenState } from './documented-states.js';
 
-const poll_ms = 100;
+const poll_ms = 200;
 
 /** The instances of a fleet, each commanded over HTTP, and compared with the documents. */
 export class CommandedFleet implements AsyncDisposable {
