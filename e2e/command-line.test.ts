@@ -21,7 +21,7 @@ test(
   needs({ version: [5, 0] }),
   async () => {
     await using clusters = await Clusters.little({ source: { shards: 2 }, destination: { shards: 2 } });
-    await using fleet = await clusters.startFleet();
+    await using fleet = await clusters.startFleetHere();
     const service = ['--url', fleet.coordinator.url];
 
     // The coordinator sees an instance a moment after it is ready.

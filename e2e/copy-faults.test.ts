@@ -85,7 +85,7 @@ test.each(isFullRun ? faults : sample)(
   needs({ version: [5, 0] }),
   async ({ stepsDown = false, at, data }) => {
     await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, orders);
-    await using instance = await clusters.startLoneInstance(settings);
+    await using instance = await clusters.startLoneInstanceHere(settings);
 
     await instance.client.start(defaultStart);
     if (stepsDown) await stepDown(clusters, instance.client);
@@ -103,7 +103,7 @@ test(
   needs({ version: [5, 0] }),
   async () => {
     await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, orders);
-    await using instance = await clusters.startLoneInstance({
+    await using instance = await clusters.startLoneInstanceHere({
       ...settings,
       loadRateBytesPerSecond: 250_000,
       retry_minutes: 0.05,

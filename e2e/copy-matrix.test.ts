@@ -24,7 +24,7 @@ test.each(combinations)(
     await loadKinds(clusters.clients.source, clusters.source, ids);
     await using raw = await RawConnection.open(clusters.source.connectionString);
     for (const kind of keyKinds) await changeKinds(raw, kind, ids, 1);
-    await using fleet = await clusters.startFleet({
+    await using fleet = await clusters.startFleetHere({
       sourceAccess,
       partition_seconds: 1,
       ...(isFullRun && { loadRateBytesPerSecond: 2_000_000 }),

@@ -3,6 +3,7 @@ import { Closers } from '@convoy/testbed/closers';
 import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { loadEverything } from './data.js';
 import { Clusters } from './fleet.js';
+import type { FleetHere } from './fleet-here.js';
 import { Workload } from './workload.js';
 
 /** Options of a fleet under load. */
@@ -18,22 +19,34 @@ interface FleetUnderLoadOptions {
 /**
  * A fleet between a loaded cluster of two shards, to which users write, and an empty one. Its migration is not started.
  */
-export class FleetUnderLoad implements AsyncDisposable {
+export class FleetUnderLoad<Members extends FleetHere = Fleet> implements AsyncDisposable {
   private constructor(
     readonly clusters: Clusters,
-    readonly fleet: Fleet,
+    readonly fleet: Members,
     readonly workload: Workload,
     private readonly closers: Closers,
   ) {}
 
-  static async start({ orders, destinationShards = 2, settings }: FleetUnderLoadOptions): Promise<FleetUnderLoad> {
+  static start(options: FleetUnderLoadOptions): Promise<FleetUnderLoad> {
+    return FleetUnderLoad.with(options, (clusters) => clusters.startFleet(options.settings));
+  }
+
+  /** For tests that kill and freeze nobody. */
+  static startHere(options: FleetUnderLoadOptions): Promise<FleetUnderLoad<FleetHere>> {
+    return FleetUnderLoad.with(options, (clusters) => clusters.startFleetHere(options.settings));
+  }
+
+  private static async with<Members extends FleetHere>(
+    { orders, destinationShards = 2 }: FleetUnderLoadOptions,
+    startFleet: (clusters: Clusters) => Promise<Members>,
+  ): Promise<FleetUnderLoad<Members>> {
     const closers = new Closers();
     try {
       const clusters = closers.use(
         await Clusters.start({ source: { shards: 2 }, destination: { shards: destinationShards } }),
       );
       await loadEverything(clusters.clients.source, clusters.source, orders);
-      const fleet = closers.use(await clusters.startFleet(settings));
+      const fleet = closers.use(await startFleet(clusters));
       const workload = closers.use(Workload.start(clusters.clients.source, orders));
       return new FleetUnderLoad(clusters, fleet, workload, closers);
     } catch (error) {

@@ -16,6 +16,14 @@ import { startFleet, startLoneInstance, type Fleet } from '@convoy/cli/environme
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { Redis } from '@convoy/testbed/redis/find-redis';
 import { loadEverything, loadLittle } from './data.js';
+import {
+  type FleetHere,
+  type InstanceHere,
+  startCoordinatorHere,
+  startFleetHere,
+  startInstanceHere,
+} from './fleet-here.js';
+import { isFullRun } from './requirements.js';
 
 /** Source and destination by name, defaults for the rest: verified. */
 export const defaultStart: StartRequestBody = { source: 'cluster0', destination: 'cluster1' };
@@ -119,7 +127,8 @@ export class Clusters implements AsyncDisposable {
   }
 
   /**
-   * Coordinator, Redis and one instance per source shard. `settings` go into every instance's configuration.
+   * Coordinator, Redis and one instance per source shard. `settings` go into every instance's configuration. In full
+   * runs the coordinator is a process.
    * @param ways how instances reach the destination, by source shard, when not directly
    * @param redis another fleet's; by default it has its own
    */
@@ -135,7 +144,14 @@ export class Clusters implements AsyncDisposable {
       settings,
       ways,
       ...(redis && { redis }),
+      ...(!isFullRun && { startCoordinator: startCoordinatorHere }),
     });
+  }
+
+  /** The same for tests that kill and freeze nobody: in the process of the test, but for full runs. */
+  startFleetHere(settings: Readonly<Record<string, unknown>> = {}): Promise<FleetHere> {
+    if (isFullRun) return this.startFleet(settings);
+    return startFleetHere({ source: this.source, destination: this.destination, folder: this.folder, settings });
   }
 
   /**
@@ -167,6 +183,13 @@ export class Clusters implements AsyncDisposable {
   /** A lone instance, without Redis. */
   startLoneInstance(settings: Readonly<Record<string, unknown>> = {}): Promise<InstanceProcess> {
     return startLoneInstance({ source: this.source, destination: this.destination, folder: this.folder, settings });
+  }
+
+  /** The same for tests that do not kill it: in the process of the test, but for full runs. */
+  startLoneInstanceHere(settings: Readonly<Record<string, unknown>> = {}): Promise<InstanceHere> {
+    if (isFullRun) return this.startLoneInstance(settings);
+    const { source, destination, folder } = this;
+    return startInstanceHere({ id: undefined, source, destination, membership: undefined, folder, settings });
   }
 
   /**

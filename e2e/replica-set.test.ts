@@ -10,7 +10,7 @@ test(
   needs({ version: [5, 0], inFull: true }),
   async () => {
     await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: 'replicaSet' }, orders);
-    await using instance = await clusters.startLoneInstance();
+    await using instance = await clusters.startLoneInstanceHere();
     await using workload = Workload.start(clusters.clients.source, orders);
 
     await instance.client.start(defaultStart);
@@ -26,7 +26,7 @@ test(
   needs({ version: [5, 0] }),
   async () => {
     await using clusters = await Clusters.loaded({ source: 'replicaSet', destination: { shards: 2 } }, orders);
-    await using instance = await clusters.startLoneInstance();
+    await using instance = await clusters.startLoneInstanceHere();
     await using workload = Workload.start(clusters.clients.source, orders);
     const shardingEntries = [
       {

@@ -27,7 +27,7 @@ test.each(accesses)(
   async (sourceAccess) => {
     await using clusters = await Clusters.loaded({ ...twoShards, ...guarded }, orders);
     const shards = sourceAccess === 'direct' ? { cluster0: migratorCredentials, cluster1: migratorCredentials } : {};
-    await using fleet = await clusters.startFleet({ sourceAccess, shards });
+    await using fleet = await clusters.startFleetHere({ sourceAccess, shards });
     const { client } = fleet.coordinator;
     for (const [turn, { from, to, mapping }] of directions.entries()) {
       await using workload = Workload.start(clusters.shoppers[from], orders, turn);
@@ -69,7 +69,7 @@ test(
   async () => {
     await using clusters = await Clusters.start(twoShards);
     await clusters.clients.source.db('shop').collection('orders').insertOne({ n: 1 });
-    await using fleet = await clusters.startFleet();
+    await using fleet = await clusters.startFleetHere();
     const { client } = fleet.coordinator;
     await expect(client.start({ ...defaultStart, enableUserWriteBlocking: true })).rejects.toMatchObject({
       error: 'writeBlockingNeedsSource60',

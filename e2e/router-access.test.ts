@@ -26,7 +26,7 @@ test(
     const { source, destination } = clusters.clients;
     const { database, name } = largeCollection;
     await source.db(database).collection<Order>(name).updateMany({}, { $set: { padding } });
-    await using fleet = await clusters.startFleet(throughRouter);
+    await using fleet = await clusters.startFleetHere(throughRouter);
     await using workload = Workload.start(source, count);
 
     await fleet.coordinator.client.start(defaultStart);
@@ -74,7 +74,7 @@ test.each(sampled(['direct', 'router']))(
   async (sourceAccess) => {
     await using clusters = await Clusters.loaded(twoShards, 2_000);
     await plantOrphans(clusters.clients.source, clusters.source);
-    await using fleet = await clusters.startFleet({ sourceAccess });
+    await using fleet = await clusters.startFleetHere({ sourceAccess });
     await fleet.coordinator.client.start(defaultStart);
     await untilCanCommit(fleet.coordinator.client);
     // By a field that is no shard key: before 6.0 both writes reach the orphans as well, and streams show it.

@@ -13,7 +13,7 @@ test(
     'from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using underLoad = await FleetUnderLoad.start({ orders, destinationShards: 3 });
+    await using underLoad = await FleetUnderLoad.startHere({ orders, destinationShards: 3 });
     const { clusters, workload, client } = underLoad;
 
     await client.start(defaultStart);

@@ -21,7 +21,7 @@ test(
     '(servers from 5.0)',
   needs({ version: [5, 0] }),
   async () => {
-    await using underLoad = await FleetUnderLoad.start({ orders: 500 });
+    await using underLoad = await FleetUnderLoad.startHere({ orders: 500 });
     const { clusters, fleet, workload, client } = underLoad;
     await client.start(defaultStart);
     await untilCanCommit(client);

@@ -45,7 +45,7 @@ function shown(line) {
 
 function logsIn(folder) {
   try {
-    return readdirSync(folder)
+    return readdirSync(folder, { recursive: true })
       .filter((name) => name.endsWith('.log'))
       .sort();
   } catch {

@@ -37,7 +37,7 @@ test(
     });
     const { source } = clusters.clients;
     await loadEverything(source, clusters.source, size.orders);
-    await using fleet = await clusters.startFleet({
+    await using fleet = await clusters.startFleetHere({
       partition_seconds: 2,
       loadRateBytesPerSecond: size.loadRateBytesPerSecond,
     });
@@ -74,7 +74,7 @@ test.each(accesses)(
     });
     const { source } = clusters.clients;
     await loadEverything(source, clusters.source, 500);
-    await using fleet = await clusters.startFleet({ sourceAccess });
+    await using fleet = await clusters.startFleetHere({ sourceAccess });
     const { client } = fleet.coordinator;
     await client.start(defaultStart);
     await untilCanCommit(client);

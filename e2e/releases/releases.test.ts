@@ -40,7 +40,7 @@ for (const { release, access } of chosen) {
       await stopExpiry(clusters.source);
       await loadSource(source, clusters.source);
       if (release === '8.0' && access === 'direct') await allowDirectReads(clusters.source);
-      await using fleet = await clusters.startFleet({ ...slowCopy, shards: { cluster0: migratorCredentials } });
+      await using fleet = await clusters.startFleetHere({ ...slowCopy, shards: { cluster0: migratorCredentials } });
       const { client } = fleet.coordinator;
 
       await client.start({ ...defaultStart, enableUserWriteBlocking: canBlock });

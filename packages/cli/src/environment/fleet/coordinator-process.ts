@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { ContractClient } from '@convoy/api/client/contract-client';
 import { Child } from '@convoy/testbed/process/child';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import type { FleetCoordinator, FleetMembership } from './start-fleet.js';
 import { convoyProgram, listensLine, listensWithin_ms, withoutRedisVariable } from './convoy-program.js';
 
 /** One `convoy coordinator` process on a free port. */
-export class CoordinatorProcess implements AsyncDisposable {
+export class CoordinatorProcess implements FleetCoordinator {
   readonly client: ContractClient;
 
   private constructor(
@@ -22,7 +23,7 @@ export class CoordinatorProcess implements AsyncDisposable {
    * @param name distinguishes its files from those of other coordinators
    */
   static async start(
-    membership: { redis: string; fleet: string },
+    membership: FleetMembership,
     folder: ScratchFolder,
     settings: Readonly<Record<string, unknown>> = {},
     name = 'coordinator',

@@ -24,6 +24,23 @@ export interface InstanceProcessOptions {
 /** Time limit of connecting to both clusters. */
 const readyWithin_ms = 60_000;
 
+/** The configuration of an instance. */
+export function instanceSettings({
+  id,
+  source,
+  destination,
+  membership,
+  settings,
+}: InstanceProcessOptions): Record<string, unknown> {
+  return {
+    cluster0: source.connectionString,
+    cluster1: destination.connectionString,
+    ...(id && { id }),
+    ...membership,
+    ...settings,
+  };
+}
+
 /** One `convoy instance` process, which tests can kill and restart under the same address. */
 export class InstanceProcess implements AsyncDisposable {
   readonly url: string;
@@ -43,21 +60,13 @@ export class InstanceProcess implements AsyncDisposable {
 
   /** Starts the process and waits until it accepts commands. */
   static async start(options: InstanceProcessOptions): Promise<InstanceProcess> {
-    const { id, source, destination, membership, folder, settings } = options;
+    const { id, folder } = options;
     const name = id ?? 'single';
     const files = options.files ?? name;
     const port = await freePort();
     const configFile = folder.file(`instance-${files}.json`);
     const logFile = folder.file(`instance-${files}.log`);
-    const config = {
-      cluster0: source.connectionString,
-      cluster1: destination.connectionString,
-      port,
-      ...(id && { id }),
-      ...membership,
-      ...settings,
-    };
-    writeFileSync(configFile, JSON.stringify(config, null, 2));
+    writeFileSync(configFile, JSON.stringify({ port, ...instanceSettings(options) }, null, 2));
     const launch = () =>
       Child.start({
         name: `instance ${name}`,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ContractClient } from '@convoy/api/client/contract-client';
 import { Closers } from '@convoy/testbed/closers';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
@@ -6,12 +7,28 @@ import { findRedis, type Redis } from '@convoy/testbed/redis/find-redis';
 import { CoordinatorProcess } from './coordinator-process.js';
 import { InstanceProcess } from './instance-process.js';
 
+/** A fleet's coordinator. */
+export interface FleetCoordinator extends AsyncDisposable {
+  readonly client: ContractClient;
+  readonly url: string;
+  /** Ends it; its port is free until `startAgain`. */
+  stop(): Promise<void>;
+  /** Starts it again on the same port. */
+  startAgain(): Promise<void>;
+}
+
+/** Redis and the name of a fleet there. */
+export interface FleetMembership {
+  redis: string;
+  fleet: string;
+}
+
 /** The processes that migrate `source` to `destination`: Redis, a coordinator and one instance per source shard. */
 export interface Fleet extends AsyncDisposable {
   redis: Redis;
   /** Its name in Redis. */
   name: string;
-  coordinator: CoordinatorProcess;
+  coordinator: FleetCoordinator;
   /** In the order of the source's shards. */
   instances: InstanceProcess[];
   /**
@@ -31,6 +48,8 @@ export interface FleetOptions {
   ways?: ReadonlyMap<string, TestCluster>;
   /** Redis to use; the caller closes it. Without it the fleet starts its own. */
   redis?: Redis;
+  /** Starts the coordinator; without it that is a process. */
+  startCoordinator?: (membership: FleetMembership, folder: ScratchFolder) => Promise<FleetCoordinator>;
 }
 
 /** Starts all processes of a fleet; stops them again when one fails to start. */
@@ -41,13 +60,14 @@ export async function startFleet({
   settings,
   ways,
   redis: given,
+  startCoordinator = (membership, of) => CoordinatorProcess.start(membership, of),
 }: FleetOptions): Promise<Fleet> {
   const closers = new Closers();
   try {
     const redis = given ?? closers.use(await findRedis(folder));
     // A Redis from outside may serve others too.
     const membership = { redis: redis.url, fleet: `fleet-${randomBytes(6).toString('hex')}` };
-    const coordinator = closers.use(await CoordinatorProcess.start(membership, folder));
+    const coordinator = closers.use(await startCoordinator(membership, folder));
     const launch = async (id: string, reached: TestCluster, files: string): Promise<InstanceProcess> =>
       closers.use(
         await InstanceProcess.start({
