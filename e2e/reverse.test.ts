@@ -16,20 +16,22 @@ const directions = [
   { from: 'destination', to: 'source', mapping: /^cluster1: / },
   { from: 'source', to: 'destination', mapping: /^cluster0: / },
 ] as const;
+/** A reverse of a reverse is the same again, and `packages/instance/test/integration/reverse` has one. */
+const turns = isFullRun ? directions : directions.slice(0, 2);
 
 /** Reading through the router is what the crash tests do, too. */
 const accesses = isFullRun ? ['direct', 'router'] : ['direct'];
 
 test.each(accesses)(
-  'a fleet migrates, goes back and once more forward, under writes until they are refused: access %s (servers from ' +
-    '6.0)',
+  `a fleet migrates and goes back${isFullRun ? ', and once more forward' : ''}, under writes until they are refused: ` +
+    'access %s (servers from 6.0)',
   needs({ version: [6, 0], guarded: true }),
   async (sourceAccess) => {
     await using clusters = await Clusters.loaded({ ...twoShards, ...guarded }, orders);
     const shards = sourceAccess === 'direct' ? { cluster0: migratorCredentials, cluster1: migratorCredentials } : {};
     await using fleet = await clusters.startFleetHere({ sourceAccess, shards });
     const { client } = fleet.coordinator;
-    for (const [turn, { from, to, mapping }] of directions.entries()) {
+    for (const [turn, { from, to, mapping }] of turns.entries()) {
       await using workload = Workload.start(clusters.shoppers[from], orders, turn);
       await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(writesBefore);
       if (turn === 0) await client.start({ ...defaultStart, enableUserWriteBlocking: true, reversible: true });

@@ -6,7 +6,7 @@ import { largeCollection, loadEverything, order, type Order } from '../data.js';
 import { Clusters, defaultStart, untilCanCommit } from '../fleet.js';
 import { CommandGate } from '../gate/command-gate.js';
 import type { SentCommand } from '../gate/wire-messages.js';
-import { isFullRun, needs } from '../requirements.js';
+import { needs } from '../requirements.js';
 import { Workload } from '../workload.js';
 
 /** Through the router, enough for the large collection to be divided between the instances. */
@@ -21,10 +21,10 @@ const variants = [
   { sourceAccess: 'router', when: 'after it goes on', isThawedFirst: true },
 ] as const;
 
-test.each(isFullRun ? variants : variants.slice(0, 1))(
+test.each(variants)(
   'a process is frozen in the middle of a write batch and replaced; its writes, which arrive $when, are refused: ' +
     'access $sourceAccess (servers from 5.0)',
-  needs({ version: [5, 0] }),
+  needs({ version: [5, 0], inFull: true }),
   async ({ sourceAccess, isThawedFirst }) => {
     await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
     const { source } = clusters.clients;

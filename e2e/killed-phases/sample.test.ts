@@ -1,10 +1,14 @@
 import { drawn } from '../../test/seed.js';
-import { type KilledPhase, testKilledPhase } from './killed-phases.js';
+import { testKilledCopies } from '../killed-copy/killed-copies.js';
+import { testKilledPhase } from './killed-phases.js';
 
-const all = (['hold', 'apply', 'barrier'] as const).flatMap((phase): readonly KilledPhase[] => [
-  { phase, sourceAccess: 'direct' },
-  { phase, sourceAccess: 'router' },
+const accesses = ['direct', 'router'] as const;
+
+/** Kills of all or some instances, in the phases of a migration. */
+const all: readonly (() => void)[] = accesses.flatMap((sourceAccess) => [
+  ...(['hold', 'apply', 'barrier'] as const).map((phase) => () => testKilledPhase({ phase, sourceAccess }, false)),
+  ...([1, 2] as const).map((victims) => () => testKilledCopies({ sourceAccess, victims }, false)),
 ]);
 
 /** A usual run has one of them, by its seed. */
-for (const one of drawn(all)) testKilledPhase(one, false);
+for (const testOne of drawn(all)) testOne();
