@@ -1,7 +1,7 @@
 import { commandNames, type CommandName } from '@convoy/api/contract/commands';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
-import { sampled } from '../../../../../test/seed.js';
+import { isFullRun, sampled } from '../../../../../test/seed.js';
 import { CommandedFleet } from './commanded-fleet.js';
 import { refusedIn, states } from './documented-states.js';
 
@@ -33,15 +33,17 @@ async function holdCommits(mode: 'alwaysOn' | 'off'): Promise<void> {
 
 describe.each([1, shards.length])('a fleet of %i', (size) => {
   const ids = shards.slice(0, size);
+  // The states of a fleet of three are refused in the usual run of the reversible migration, too.
+  const isUsual = size === 1 || isFullRun;
 
-  it('accepts no command in INITIALIZING', async () => {
+  it.runIf(isUsual)('accepts no command in INITIALIZING', async () => {
     await using fleet = await CommandedFleet.launch(fixture, ids, {
       cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500',
     });
     await fleet.refusesByState('INITIALIZING');
   });
 
-  it('refuses every command that the state does not allow, from IDLE to COMMITTED', async () => {
+  it.runIf(isUsual)('refuses every command that the state does not allow, from IDLE to COMMITTED', async () => {
     await using fleet = await CommandedFleet.launch(fixture, ids);
     await fleet.untilReady();
     await fleet.refusesByState('IDLE');
@@ -89,7 +91,7 @@ describe.each([1, shards.length])('a fleet of %i', (size) => {
     },
   );
 
-  it('accepts no command once the migration has failed', async () => {
+  it.runIf(isUsual)('accepts no command once the migration has failed', async () => {
     await fixture.cluster0.client
       .db('shop')
       .collection('orders')
