@@ -23,8 +23,8 @@ const turns = isFullRun ? directions : directions.slice(0, 2);
 const accesses = isFullRun ? ['direct', 'router'] : ['direct'];
 
 test.each(accesses)(
-  `a fleet migrates and goes back${isFullRun ? ', and once more forward' : ''}, under writes until they are refused: ` +
-    'access %s (servers from 6.0)',
+  'a fleet migrates, goes back and, in full runs, once more forward, under writes until they are refused: access %s ' +
+    '(servers from 6.0)',
   needs({ version: [6, 0], guarded: true }),
   async (sourceAccess) => {
     await using clusters = await Clusters.loaded({ ...twoShards, ...guarded }, orders);

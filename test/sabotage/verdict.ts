@@ -46,6 +46,7 @@ function vitest(folder: string, args: readonly string[]): Promise<boolean> {
       cwd: folder,
       stdio: 'ignore',
       detached: true,
+      env: { ...process.env, CONVOY_TEST_VARIANTS: 'all' },
     });
     const kill = (): void => {
       if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');

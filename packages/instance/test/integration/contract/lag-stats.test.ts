@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Fixture } from './fixture.js';
 import { startBody } from './start-conditions.js';
+import { sampled } from '../../../../../test/seed.js';
 
 let fixture: Fixture;
 
@@ -21,10 +22,12 @@ afterEach(() => fixture.clear());
 
 const oplogWords = /^(?:not checked yet|less than 15 minutes|\d+ minutes|1 hour|\d+ hours|more than 72 hours)$/;
 
-it.each([
+const accesses = [
   ['direct', oplogWords],
   ['router', null],
-] as const)(
+] as const;
+
+it.each(sampled(accesses))(
   'has the lag in parts, round trips, the time to catch up and that of the oplog, with access %s',
   async (sourceAccess, oplogTime) => {
     await using instance = await fixture.startInstance({ sourceAccess });

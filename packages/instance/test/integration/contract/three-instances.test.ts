@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { Board } from './board-fleet.js';
 import { Fixture } from './fixture.js';
 import { startBody } from './start-conditions.js';
+import { sampled } from '../../../../../test/seed.js';
 
 function copiesOf(progresses: readonly Progress[]): { totals: Set<number>; copied: number } {
   const copies = progresses.flatMap(({ collectionCopy }) => (collectionCopy === null ? [] : [collectionCopy]));
@@ -25,7 +26,7 @@ async function load(fixture: Fixture): Promise<void> {
   await client.db('shop').createCollection('empty');
 }
 
-it.each(['direct', 'router'] as const)(
+it.each(sampled(['direct', 'router'] as const))(
   'three instances copy what adds up to the total exactly, and no instance shows more than it (%s)',
   async (sourceAccess) => {
     await using fixture = await Fixture.open({ shards: 3 }, { shards: 3 });

@@ -3,20 +3,28 @@ import { type Releases, Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
 import { makeCollections, shapeChanges, structureChanges } from './ddl-changes.js';
+import { isFullRun, sampled } from '../../../../../test/seed.js';
 
 let fixture: Fixture;
 
-/** Each release, access and phase occurs with each of the others; with CONVOY_TEST_FULL=1 in both phases. */
-const releases: [string, Releases, string, string[]][] = [
-  ['5.0, directly from the shards', { cluster0: '5.0', cluster1: '5.0' }, 'direct', ['copy']],
-  ['5.0, through the router', { cluster0: '5.0', cluster1: '5.0' }, 'router', ['apply']],
-  ['7.0, directly from the shards', { cluster0: '7.0', cluster1: '7.0' }, 'direct', ['apply']],
-  ['7.0, through the router', { cluster0: '7.0', cluster1: '7.0' }, 'router', ['copy']],
-];
-const both = ['copy', 'apply'];
-const isFull = process.env['CONVOY_TEST_FULL'] === '1';
+/** A name, releases, an access, and the phase of usual runs. */
+type Variant = [string, Releases, string, string];
 
-describe.each(releases)('DDL changes on %s', (_name, versions, sourceAccess, sampled) => {
+const direct5: Variant = ['5.0, directly from the shards', { cluster0: '5.0', cluster1: '5.0' }, 'direct', 'copy'];
+const router5: Variant = ['5.0, through the router', { cluster0: '5.0', cluster1: '5.0' }, 'router', 'apply'];
+const direct7: Variant = ['7.0, directly from the shards', { cluster0: '7.0', cluster1: '7.0' }, 'direct', 'apply'];
+const router7: Variant = ['7.0, through the router', { cluster0: '7.0', cluster1: '7.0' }, 'router', 'copy'];
+/**
+ * Each release, access and phase occurs with each of the others; with CONVOY_TEST_FULL=1 in both phases. A usual run
+ * has one access, with each release in one phase.
+ */
+const variants = sampled([
+  [direct5, direct7],
+  [router5, router7],
+]).flat();
+const both = ['copy', 'apply'];
+
+describe.each(variants)('DDL changes on %s', (_name, versions, sourceAccess, phase) => {
   beforeEach(async () => {
     fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, versions);
     await makeCollections(fixture.cluster0.client);
@@ -24,29 +32,33 @@ describe.each(releases)('DDL changes on %s', (_name, versions, sourceAccess, sam
 
   afterEach(() => fixture.close());
 
-  it.each(isFull ? both : sampled)('are applied during the %s, under writes', { timeout: 300_000 }, async (phase) => {
-    const client = fixture.cluster0.client;
-    const shop = client.db('shop');
-    await using instance = await fixture.startInstance({
-      sourceAccess,
-      catalogInterval_seconds: 1,
-      ...(phase === 'copy' ? { loadRateBytesPerSecond: '128KB' } : {}),
-    });
-    await instance.accepted('start', startBody());
-    await (phase === 'copy' ? instance.untilState('RUNNING') : instance.untilCanCommit());
-    let written = 0;
-    for (const change of [...structureChanges, ...shapeChanges]) {
-      for (const name of ['p7', 's5', 's4', 'p3', 'p3 renamed']) {
-        await shop
-          .collection<{ _id: number }>(name)
-          .updateOne({ _id: (written * 13) % 300 }, { $set: { changed: written } });
-        written += 1;
+  it.each(isFullRun ? both : [phase])(
+    'are applied during the %s, under writes',
+    { timeout: 300_000 },
+    async (phase) => {
+      const client = fixture.cluster0.client;
+      const shop = client.db('shop');
+      await using instance = await fixture.startInstance({
+        sourceAccess,
+        catalogInterval_seconds: 1,
+        ...(phase === 'copy' ? { loadRateBytesPerSecond: '128KB' } : {}),
+      });
+      await instance.accepted('start', startBody());
+      await (phase === 'copy' ? instance.untilState('RUNNING') : instance.untilCanCommit());
+      let written = 0;
+      for (const change of [...structureChanges, ...shapeChanges]) {
+        for (const name of ['p7', 's5', 's4', 'p3', 'p3 renamed']) {
+          await shop
+            .collection<{ _id: number }>(name)
+            .updateOne({ _id: (written * 13) % 300 }, { $set: { changed: written } });
+          written += 1;
+        }
+        await change.run(shop, client);
       }
-      await change.run(shop, client);
-    }
-    await shop.collection<{ _id: number; n: number }>('p7').insertOne({ _id: 100_000, n: 7 });
-    await instance.commitWhenOffered();
-    await expectEqualDatabases(fixture, 'shop');
-    expect(await fixture.cluster1.databases()).not.toContain('gone');
-  });
+      await shop.collection<{ _id: number; n: number }>('p7').insertOne({ _id: 100_000, n: 7 });
+      await instance.commitWhenOffered();
+      await expectEqualDatabases(fixture, 'shop');
+      expect(await fixture.cluster1.databases()).not.toContain('gone');
+    },
+  );
 });

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { Fixture, Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { endsEqual } from './ends-equal.js';
+import { sampled } from '../../../../../test/seed.js';
 
 const shape = { shards: 2 } as const;
 const documents = 400;
@@ -15,10 +16,12 @@ async function startSide(config: boolean): Promise<Side> {
   return side;
 }
 
-it.each([
+const directions = [
   ['from a cluster whose config server is a shard', true, false],
   ['to one', false, true],
-] as const)(
+] as const;
+
+it.each(sampled(directions))(
   'a migration %s moves the data of its shards, including the config server, and no internal data',
   async (_, source, destination) => {
     await using fixture = new Fixture(await startSide(source), await startSide(destination));

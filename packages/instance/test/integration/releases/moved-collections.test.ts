@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Fixture, Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { endsEqual } from './ends-equal.js';
+import { sampled } from '../../../../../test/seed.js';
 
 const shape = { shards: 2 } as const;
 const documents = 200;
@@ -32,7 +33,7 @@ async function fill(): Promise<void> {
   }
 }
 
-it.each(['direct', 'router'] as const)(
+it.each(sampled(['direct', 'router'] as const))(
   'a collection that servers move is followed to its new shard, there and back; access %s',
   async (sourceAccess) => {
     await fill();
