@@ -36,8 +36,8 @@ const cores = availableParallelism();
 /** The bound of processes on large machines; each needs half a gigabyte at most. */
 const waitingWorkersMax = 16;
 
-/** A test that waits three times as long as it computes leaves room for three others, unless real servers take it. */
-const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(4 * cores, waitingWorkersMax);
+/** A test that waits twice as long as it computes leaves room for two others, unless real servers take it. */
+const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(3 * cores, waitingWorkersMax);
 
 /**
  * A process runs one file after the other without loading and warming up the sources anew: no test replaces modules, or
@@ -48,44 +48,36 @@ const isolate = false;
 /** Gives random cases their seed, and failures the contents of their report. */
 const setupFiles = [`${root}test/setup.ts`];
 
+const unitTests = ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'];
+const clusterTests = ['packages/*/test/integration/**/*.test.ts', 'e2e/**/*.test.ts'];
+
+/** Of whole fleets; `test/setup.ts` has the limits of other tests. */
+const fleetLimit_ms = 300_000;
+
+const project = (name: string, include: string[], maxWorkers: number, groupOrder: number) => ({
+  resolve: resolution,
+  plugins,
+  test: {
+    name,
+    include,
+    maxWorkers,
+    sequence: { groupOrder },
+    server,
+    isolate,
+    setupFiles,
+    expect: polling,
+    testTimeout: fleetLimit_ms,
+    hookTimeout: fleetLimit_ms,
+  },
+});
+
+/** In a whole run unit tests compute while others wait. A part of it has those first that start no cluster. */
+const projects =
+  process.env['CONVOY_TEST_TOGETHER'] === '1'
+    ? [project('all', [...unitTests, ...clusterTests], waitingWorkers, 0)]
+    : [project('unit', unitTests, cores, 0), project('clusters', clusterTests, waitingWorkers, 1)];
+
 export default defineConfig({
   resolve: resolution,
-  test: {
-    sequence: { sequencer: MixedOrder },
-    projects: [
-      {
-        resolve: resolution,
-        plugins,
-        test: {
-          server,
-          name: 'unit',
-          include: ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'],
-          isolate,
-          setupFiles,
-          maxWorkers: cores,
-          testTimeout: 30_000,
-          expect: polling,
-          // Some start clusters and create users, which hashes passwords thousands of times.
-          hookTimeout: 60_000,
-        },
-      },
-      {
-        resolve: resolution,
-        plugins,
-        test: {
-          server,
-          name: 'clusters',
-          include: ['packages/*/test/integration/**/*.test.ts', 'e2e/**/*.test.ts'],
-          isolate,
-          setupFiles,
-          testTimeout: 300_000,
-          expect: polling,
-          hookTimeout: 300_000,
-          maxWorkers: waitingWorkers,
-          // Behind the unit tests, whose number of workers is another.
-          sequence: { groupOrder: 1 },
-        },
-      },
-    ],
-  },
+  test: { sequence: { sequencer: MixedOrder }, projects },
 });

@@ -14,7 +14,11 @@ import { runNode } from './process.mjs';
 export async function runTests(args) {
   await provideRedis();
   const [first, ...rest] = args;
-  const counts = first === '--changed' ? await runChanged(rest) : await runVitest(args);
+  const isWhole = args.every((argument) => argument.startsWith('-'));
+  const counts =
+    first === '--changed'
+      ? await runChanged(rest)
+      : await runVitest(args, { env: isWhole ? { CONVOY_TEST_TOGETHER: '1' } : {} });
   printClosing(counts);
   return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
 }

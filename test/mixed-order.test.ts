@@ -10,9 +10,18 @@ test('the longest files are there, and begin first', () => {
   expect(mixed(files, same).slice(0, longest.length)).toEqual(longest);
 });
 
-test('fleets are spread among the others, in the order in which they came', () => {
-  const files = ['e2e/a', 'e2e/b', 'e2e/c', 'p/1', 'p/2', 'p/3', 'p/4', 'p/5', 'p/6'];
-  expect(mixed(files, same)).toEqual(['e2e/a', 'p/1', 'p/2', 'e2e/b', 'p/3', 'p/4', 'e2e/c', 'p/5', 'p/6']);
+test('each kind is spread over the whole run, in the order in which its files came', () => {
+  const unit = ['p/test/unit/1', 'p/test/unit/2', 'p/test/unit/3', 'p/test/unit/4'] as const;
+  const waiting = ['p/test/integration/a', 'p/test/integration/b'] as const;
+  expect(mixed(['e2e/x', ...waiting, ...unit], same)).toEqual([
+    unit[0],
+    waiting[0],
+    unit[1],
+    'e2e/x',
+    unit[2],
+    waiting[1],
+    unit[3],
+  ]);
 });
 
 test('every file runs once, whatever there is', () => {

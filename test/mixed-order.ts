@@ -12,8 +12,8 @@ export const longest = [
 ];
 
 /**
- * The order of a run: the longest files, then whole fleets, which compute, among single instances, which mostly wait.
- * Without it fleets run one after the other on the same cores, and the waiting ones at the end.
+ * The order of a run: the longest files, then unit tests, which compute, among whole fleets and single instances, which
+ * also wait. Without it those of a kind run one after the other, and the waiting ones at the end.
  */
 export class MixedOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -26,9 +26,17 @@ export function mixed<File>(files: readonly File[], pathOf: (file: File) => stri
   const placeOf = (file: File): number => longest.findIndex((path) => pathOf(file).endsWith(path));
   const first = files.filter((file) => placeOf(file) >= 0).sort((a, b) => placeOf(a) - placeOf(b));
   const rest = files.filter((file) => placeOf(file) < 0);
-  const fleets = rest.filter((file) => pathOf(file).includes('e2e/'));
-  const others = rest.filter((file) => !fleets.includes(file));
-  const each = Math.ceil(others.length / (fleets.length + 1));
-  const spread = fleets.flatMap((fleet, index) => [fleet, ...others.slice(index * each, (index + 1) * each)]);
-  return [...first, ...spread, ...others.slice(fleets.length * each)];
+  const kinds = new Map<string, File[]>();
+  for (const file of rest) {
+    const kind = kindOf(pathOf(file));
+    kinds.set(kind, [...(kinds.get(kind) ?? []), file]);
+  }
+  const spread = [...kinds.values()].flatMap((ofKind) =>
+    ofKind.map((file, index) => ({ file, at: (index + 0.5) / ofKind.length })),
+  );
+  return [...first, ...spread.sort((a, b) => a.at - b.at).map(({ file }) => file)];
+}
+
+function kindOf(path: string): string {
+  return /\be2e\/|\/test\/(?:unit|integration)\//.exec(path)?.[0] ?? '';
 }

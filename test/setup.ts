@@ -16,10 +16,9 @@ declare module 'vitest' {
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: testSeed });
 
 /** Only whole fleets may take longer than this. */
-const integrationLimit_ms = 120_000;
-if (expect.getState().testPath?.includes('/test/integration/') === true)
-  vi.setConfig({ testTimeout: integrationLimit_ms, hookTimeout: integrationLimit_ms });
-else vi.resetConfig();
+const limit_ms = 120_000;
+if (expect.getState().testPath?.includes('/e2e/') === true) vi.resetConfig();
+else vi.setConfig({ testTimeout: limit_ms, hookTimeout: limit_ms });
 
 beforeEach(({ task }) => {
   task.meta.seed = testSeed;

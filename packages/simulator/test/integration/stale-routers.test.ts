@@ -93,9 +93,36 @@ describe('two routers with tables of their own', () => {
     }
   });
 
+  it('report an update that moves its document where they know nothing of a move, and know it afterwards', async () => {
+    const [fresh, stale] = routers.map((router) => router.db('db').collection<Item>('moving'));
+    if (fresh === undefined || stale === undefined) throw new Error('There must be two routers.');
+    const admin = (routers[0] as MongoClient).db('admin');
+    await admin.command({ enableSharding: 'db' });
+    await admin.command({ shardCollection: 'db.moving', key: { k: 1 } });
+    await admin.command({ split: 'db.moving', middle: { k: 0 } });
+    await admin.command({ moveChunk: 'db.moving', find: { k: 5 }, to: 'shard0' });
+    await admin.command({ moveChunk: 'db.moving', find: { k: -5 }, to: 'shard1' });
+    await stale.insertMany([
+      { _id: 1, k: 5, v: 0 },
+      { _id: 2, k: -5, v: 0 },
+    ]);
+    await admin.command({ moveChunk: 'db.moving', find: { k: -5 }, to: 'shard2' });
+    const move = () => stale.updateOne({ _id: 1, k: 5 }, { $set: { k: -7 } });
+    await expect(move()).rejects.toMatchObject({
+      code: 13388,
+      message: expect.stringContaining('converted into a distributed transaction') as string,
+    });
+    expect(await move()).toMatchObject({ modifiedCount: 1 });
+    expect(await fresh.find({}, { sort: { _id: 1 } }).toArray()).toEqual([
+      { _id: 1, k: -7, v: 0 },
+      { _id: 2, k: -5, v: 0 },
+    ]);
+  });
+
   it('keep every write of both while chunks move at the same time', async () => {
     const collection = (at: number) => (routers[at] as MongoClient).db('db').collection<Item>('busy');
     const admin = (routers[0] as MongoClient).db('admin');
+    await admin.command({ enableSharding: 'db' });
     await admin.command({ shardCollection: 'db.busy', key: { k: 1 } });
     for (const k of [100, 200, 300]) await admin.command({ split: 'db.busy', middle: { k } });
     let done = false;

@@ -1,5 +1,6 @@
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import type { RouterContext } from '../router-context.js';
+import { ConvertedUpdateError } from '../write/converted-update-error.js';
 
 /** How often a router refreshes before it fails (server: `kMaxNumStaleVersionRetries`). */
 export const staleRetriesMax = 10;
@@ -23,7 +24,7 @@ export function staleDatabaseError(database: string, shard: string): CommandErro
 }
 
 export function isStale(error: unknown): boolean {
-  return error instanceof CommandError && isStaleCode(error.code);
+  return error instanceof CommandError && !(error instanceof ConvertedUpdateError) && isStaleCode(error.code);
 }
 
 export function isStaleCode(code: number | undefined): boolean {

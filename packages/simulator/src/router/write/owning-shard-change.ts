@@ -11,7 +11,9 @@ import { collectionOf } from '../../node/namespace.js';
 import { compileMatcher } from '../../query/matcher.js';
 import type { RouterContext } from '../router-context.js';
 import type { RoutingPicture } from '../target/routing-table.js';
+import { isStale } from '../target/stale-routing.js';
 import { abortEverywhere, commitEverywhere } from '../transaction-commands.js';
+import { ConvertedUpdateError } from './converted-update-error.js';
 
 /** Code of an update that its shard cannot run, because the document would belong to another one. */
 export const wouldChangeOwningShard = 283;
@@ -100,6 +102,7 @@ async function moveDocument(
     );
   } catch (error) {
     await abortEverywhere(context, request, transaction);
+    if (isStale(error)) context.routing.forget(namespace);
     throw error instanceof CommandError ? distributedFailure(error) : error;
   }
 }
@@ -144,7 +147,7 @@ function refuseErrors(reply: Doc): void {
 const duplicateKeyCode = 11_000;
 
 /** The failure of a move, in the words of the server's router. */
-function distributedFailure(error: CommandError): CommandError {
+function distributedFailure(error: CommandError): ConvertedUpdateError {
   const duplicate =
     "Failed to update document's shard key field. There is either an orphan for this document or _id for this " +
     'collection is not globally unique.';
@@ -152,7 +155,7 @@ function distributedFailure(error: CommandError): CommandError {
     'Update operation was converted into a distributed transaction because the document being updated would ' +
     'move shards and that transaction failed.';
   const preface = error.code === duplicateKeyCode ? duplicate : converted;
-  return new CommandError(
+  return new ConvertedUpdateError(
     error.code,
     error.codeName,
     `${preface} :: caused by :: ${error.message}`,

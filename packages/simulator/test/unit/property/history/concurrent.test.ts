@@ -10,9 +10,10 @@ import { histories, type Operation, type Write } from './operation.js';
 
 /**
  * What may happen to one of several clients at once: a duplicate key, a write conflict, a transaction that another one
- * aborted, a chunk on its way, or one with an `_id` that its new shard has.
+ * aborted, a chunk on its way, one with an `_id` that its new shard has, or an update that was converted into a
+ * transaction and met stale routing there.
  */
-const expectedCodes: readonly unknown[] = [11000, 112, 251, 117, 96];
+const expectedCodes: readonly unknown[] = [11000, 112, 251, 117, 96, 13388];
 /** The driver's own limits on how long it begins again would hide a stuck transaction. */
 const attemptsMax = 20;
 
