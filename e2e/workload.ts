@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnyBulkWriteOperation, MongoClient } from 'mongodb';
 import { Random } from '@convoy/cli/demo/random';
-import { testSeed } from '../test/seed.js';
+import { isFullRun, testSeed } from '../test/seed.js';
 import { largeCollection, order, type Order } from './data.js';
 
-/** Pause between two rounds: a steady stream of changes, with capacity left for the migration. */
-const pause_ms = 100;
+/** Pause between two rounds: a steady stream of changes, with capacity left for the migration and for other tests. */
+const pause_ms = isFullRun ? 100 : 200;
 const operationsPerRound = 20;
 /** New documents get `_id`s from here, far from those that were loaded and those of another workload before. */
 const firstNewId = 10_000_000;
