@@ -196,7 +196,7 @@ export const ddlHazards: readonly Hazard[] = [
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'takeCopy',
         find: "if (event.operation === 'rename') await this.#takeRenamedStranger(event, signal);",
-        replace: '',
+        replace: "if (event.operation === 'rename') return;",
         tests: [
           instanceTest(
             'ddl/ddl-tracker.test.ts',

@@ -119,7 +119,7 @@ export const failureHazards: readonly Hazard[] = [
         symbol: 'codesByKind',
         find: 'PrimarySteppedDown: 189,',
         replace: '',
-        tests: [instanceTest('cluster/failure.test.ts', 'finds %s by the code')],
+        tests: [instanceTest('cluster/failure.test.ts', "retries errors of the server's category %s")],
       },
       {
         takesOut: 'the retries for half an hour',
