@@ -68,12 +68,12 @@ const project = (name: string, include: string[], maxWorkers: number, groupOrder
     expect: polling,
     testTimeout: fleetLimit_ms,
     hookTimeout: fleetLimit_ms,
-    // What has not changed since the last run is not transformed again, which took a core twenty seconds.
+    // Only files that changed since the last run are transformed; all of them take a core twenty seconds.
     experimental: { fsModuleCache: true, fsModuleCachePath: `${root}.cache/transformed` },
   },
 });
 
-/** In a whole run unit tests compute while others wait. A part of it has those first that start no cluster. */
+/** In a whole run unit tests compute while others wait. A run of a part has the unit tests first. */
 const projects =
   process.env['CONVOY_TEST_TOGETHER'] === '1'
     ? [project('all', [...unitTests, ...clusterTests], waitingWorkers, 0)]

@@ -22,14 +22,14 @@ export interface InstanceHere extends AsyncDisposable {
   readonly client: ContractClient;
 }
 
-/** A fleet whose coordinator and instances nobody kills; one of processes is one, too. */
+/** A fleet whose coordinator and instances nobody kills. A fleet of processes fits, too. */
 export interface FleetHere extends Pick<Fleet, 'redis' | 'name' | 'coordinator' | keyof AsyncDisposable> {
   readonly instances: readonly InstanceHere[];
 }
 
 /**
- * A fleet in the process of the test, with all that its processes would read and serve. Each of these takes more than a
- * second of CPU to load its modules, and as much again until they are compiled.
+ * A fleet in the process of the test, with the configuration files of processes. A process of its own takes more than a
+ * second of CPU to load its modules, and then runs cold code (docs/decisions/0204).
  */
 export async function startFleetHere({ source, destination, folder, settings }: FleetOptions): Promise<FleetHere> {
   const closers = new Closers();
@@ -87,7 +87,7 @@ export async function startInstanceHere(options: InstanceProcessOptions): Promis
   return { name, url, client: new ContractClient(url), [Symbol.asyncDispose]: close };
 }
 
-/** Writes a configuration whose log is a file beside it. */
+/** Writes a configuration; its log goes into a folder of the same name beside it. */
 function configFile(folder: ScratchFolder, name: string, settings: Readonly<Record<string, unknown>>): string {
   const path = folder.file(`${name}.json`);
   writeFileSync(path, JSON.stringify({ ...settings, logPath: `${dirname(path)}/${name}` }, null, 2));

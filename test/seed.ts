@@ -20,10 +20,10 @@ export function drawn<Variant>(variants: readonly Variant[]): readonly Variant[]
 /** Whether this run has the full counts and all variants; a usual one has a sample of each. */
 export const isFullRun = process.env['CONVOY_TEST_FULL'] === '1';
 
-/** Whether a run has all variants with usual counts: so that a sabotage is noticed whatever the seed. */
+/** Whether a run has all variants with the usual counts, so that it notices a sabotage whatever the seed. */
 const hasAllVariants = process.env['CONVOY_TEST_VARIANTS'] === 'all';
 
-/** What a run tries of some variants: one by the seed, and all of them with CONVOY_TEST_FULL=1. */
+/** What a run tries of some variants: one by the seed, or all (CONVOY_TEST_FULL=1, CONVOY_TEST_VARIANTS=all). */
 export function sampled<Variant>(variants: readonly Variant[]): readonly Variant[] {
   return isFullRun || hasAllVariants ? variants : drawn(variants);
 }

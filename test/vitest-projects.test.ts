@@ -4,7 +4,7 @@ import { readText, trackedFiles } from './source-tree.js';
 
 const projects = (config.test?.projects ?? []) as { test: { isolate?: boolean; sequence?: { groupOrder?: number } } }[];
 
-test('a whole run is one project, and any other has those tests first that need no cluster', () => {
+test('a whole run is one project, and any other has the unit tests first', () => {
   const orders = projects.map(({ test: { sequence } }) => sequence?.groupOrder ?? 0);
   expect(orders).toEqual(process.env['CONVOY_TEST_TOGETHER'] === '1' ? [0] : [0, 1]);
 });

@@ -4,7 +4,7 @@ import { testKilledPhase } from './killed-phases.js';
 
 const accesses = ['direct', 'router'] as const;
 
-/** Kills of all or some instances, in the phases of a migration. */
+/** Five kinds of kills with each access: in three phases, and of one or both instances during the copy. */
 const all: readonly (() => void)[] = accesses.flatMap((sourceAccess) => [
   ...(['hold', 'apply', 'barrier'] as const).map((phase) => () => testKilledPhase({ phase, sourceAccess }, false)),
   ...([1, 2] as const).map((victims) => () => testKilledCopies({ sourceAccess, victims }, false)),

@@ -28,7 +28,7 @@ export interface ElectionDependencies {
  * the process is; its lease grows accordingly, so that a slow leader stays leader.
  */
 export class LeaderElection {
-  readonly #parts: ElectionDependencies;
+  readonly #dependencies: ElectionDependencies;
   readonly #task: PeriodicTask;
   readonly #pace: Pace;
   /**
@@ -41,15 +41,15 @@ export class LeaderElection {
   #lapse: NodeJS.Timeout | undefined;
   #suspended = false;
 
-  constructor(parts: ElectionDependencies) {
-    this.#parts = parts;
-    this.#pace = new Pace(parts.lease_ms);
-    this.#task = new PeriodicTask(parts.lease_ms / RENEWALS_PER_LEASE, () => this.#campaign());
+  constructor(dependencies: ElectionDependencies) {
+    this.#dependencies = dependencies;
+    this.#pace = new Pace(dependencies.lease_ms);
+    this.#task = new PeriodicTask(dependencies.lease_ms / RENEWALS_PER_LEASE, () => this.#campaign());
   }
 
   /** True while this process certainly holds the lease. */
   isLeader(): boolean {
-    return this.#parts.clock.monotonic_ms() < this.#heldUntil_ms;
+    return this.#dependencies.clock.monotonic_ms() < this.#heldUntil_ms;
   }
 
   start(): void {
@@ -72,15 +72,15 @@ export class LeaderElection {
   async resign(): Promise<void> {
     await this.#task.stop();
     this.#setHeld(Number.NEGATIVE_INFINITY);
-    await this.#parts.lease.resign(this.#parts.candidate);
+    await this.#dependencies.lease.resign(this.#dependencies.candidate);
   }
 
   async #campaign(): Promise<void> {
     if (this.#suspended) return;
-    const { lease, candidate, view, clock, logger } = this.#parts;
+    const { lease, candidate, view, clock, logger } = this.#dependencies;
     const sentAt_ms = clock.monotonic_ms();
     try {
-      if (!this.#parts.mayLead()) {
+      if (!this.#dependencies.mayLead()) {
         await this.#standAside();
         return;
       }
@@ -100,7 +100,7 @@ export class LeaderElection {
 
   /** Leaves the leadership to others, and reads who holds it. */
   async #standAside(): Promise<void> {
-    const { lease, candidate, view } = this.#parts;
+    const { lease, candidate, view } = this.#dependencies;
     if (this.isLeader()) {
       this.#setHeld(Number.NEGATIVE_INFINITY);
       await lease.resign(candidate);
@@ -113,10 +113,13 @@ export class LeaderElection {
     const leading = this.isLeader();
     clearTimeout(this.#lapse);
     if (leading)
-      this.#lapse = setTimeout(() => this.#setHeld(heldUntil_ms), heldUntil_ms - this.#parts.clock.monotonic_ms() + 1);
+      this.#lapse = setTimeout(
+        () => this.#setHeld(heldUntil_ms),
+        heldUntil_ms - this.#dependencies.clock.monotonic_ms() + 1,
+      );
     if (leading === this.#leading) return;
     this.#leading = leading;
-    const { logger, candidate, watchers } = this.#parts;
+    const { logger, candidate, watchers } = this.#dependencies;
     logger.info(
       { event: leading ? 'leaderElected' : 'leaderLost', id: candidate.id },
       leading ? 'became the leader' : 'stopped leading',

@@ -36,21 +36,21 @@ export class FleetView {
   readonly watchers = new Watchers();
   readonly leaderView = new LeaderView(this.watchers);
   readonly board: ReportBoard;
-  readonly #parts: FleetViewDependencies;
+  readonly #dependencies: FleetViewDependencies;
   readonly #peers: PeerReports;
   readonly #sweep: PeriodicTask;
   #own: { readonly id: string; readonly incarnation: string } | null = null;
   /** Limits logging to one line instead of one per message. */
   #unreadableLogged = false;
 
-  constructor(parts: FleetViewDependencies) {
-    this.#parts = parts;
-    this.board = new ReportBoard(parts.timings.identityLease_ms, parts.clock, this.watchers, (time_ms) =>
-      parts.signature.isRecent(time_ms),
+  constructor(dependencies: FleetViewDependencies) {
+    this.#dependencies = dependencies;
+    this.board = new ReportBoard(dependencies.timings.identityLease_ms, dependencies.clock, this.watchers, (time_ms) =>
+      dependencies.signature.isRecent(time_ms),
     );
-    const redis = { ...parts, limit_ms: parts.timings.redisCall_ms };
+    const redis = { ...dependencies, limit_ms: dependencies.timings.redisCall_ms };
     this.#peers = new PeerReports(redis, this.board, (id) => id === this.#own?.id);
-    this.#sweep = new PeriodicTask(parts.timings.keepAlive_ms, () => this.#tick());
+    this.#sweep = new PeriodicTask(dependencies.timings.keepAlive_ms, () => this.#tick());
   }
 
   /**
@@ -58,7 +58,7 @@ export class FleetView {
    * @throws ConvoyError `redisUnavailable`
    */
   async open(): Promise<void> {
-    const { subscriber } = this.#parts;
+    const { subscriber } = this.#dependencies;
     subscriber.on('message', (channel: string, text: string) => this.#onMessage(channel, text));
     await this.#listen();
     subscriber.on('ready', () => void this.#listenAgain());
@@ -97,7 +97,7 @@ export class FleetView {
    * @throws ConvoyError `redisUnavailable`
    */
   async refreshLeader(): Promise<void> {
-    const { connection, keys, timings } = this.#parts;
+    const { connection, keys, timings } = this.#dependencies;
     this.leaderView.see(decodeLease(await callRedis(connection.get(keys.leader), timings.redisCall_ms)));
   }
 
@@ -106,13 +106,13 @@ export class FleetView {
   }
 
   async #tick(): Promise<void> {
-    if (this.#parts.hearsAll) await this.#load().catch((error: unknown) => this.#logUnheard(error));
+    if (this.#dependencies.hearsAll) await this.#load().catch((error: unknown) => this.#logUnheard(error));
     this.board.sweep();
   }
 
   /** Subscribes before it loads, so that no report is lost in between. */
   async #listen(): Promise<void> {
-    const { subscriber, keys, timings, hearsAll } = this.#parts;
+    const { subscriber, keys, timings, hearsAll } = this.#dependencies;
     const channels = [keys.departuresChannel, keys.leaderChannel, keys.wakeChannel, keys.ddlWatermarkChannel];
     await callRedis(
       subscriber.subscribe(...channels, ...(hearsAll ? [keys.reportsChannel] : [])),
@@ -124,7 +124,7 @@ export class FleetView {
   }
 
   async #load(): Promise<void> {
-    const { connection, keys, timings, clock } = this.#parts;
+    const { connection, keys, timings, clock } = this.#dependencies;
     const askedAt_ms = clock.monotonic_ms();
     await this.#peers.take(await loadRoster(connection, keys, timings.redisCall_ms), askedAt_ms);
   }
@@ -138,14 +138,14 @@ export class FleetView {
   }
 
   #logUnheard(error: unknown): void {
-    this.#parts.logger.debug(
+    this.#dependencies.logger.debug(
       { event: 'listenFailed', reason: redisFailureReason(error) },
       'cannot load reports, retrying at the next interval',
     );
   }
 
   #onMessage(channel: string, text: string): void {
-    const { keys, clock, signature } = this.#parts;
+    const { keys, clock, signature } = this.#dependencies;
     if (channel === keys.leaderChannel) this.#onLeader(text);
     else if (channel === keys.wakeChannel) this.#onWake('wake', text);
     else if (channel === keys.ddlWatermarkChannel) this.#onWake('ddlWatermark', text);
@@ -159,12 +159,12 @@ export class FleetView {
   #onLeader(text: string): void {
     const holder = decodeLease(text);
     this.leaderView.see(holder);
-    if (holder === null) this.#parts.onVacant?.();
+    if (holder === null) this.#dependencies.onVacant?.();
   }
 
   /** Skips own messages, which were processed when they were sent. Of other messages only their arrival counts. */
   #onWake(news: 'wake' | 'ddlWatermark', sealed: string): void {
-    const sender = this.#parts.signature.open(news, [], sealed, 'recent');
+    const sender = this.#dependencies.signature.open(news, [], sealed, 'recent');
     if (sender !== null && sender !== this.#own?.incarnation) this.watchers.notify(news);
   }
 
@@ -176,7 +176,7 @@ export class FleetView {
   #logUnreadable(): void {
     if (this.#unreadableLogged) return;
     this.#unreadableLogged = true;
-    this.#parts.logger.warn(
+    this.#dependencies.logger.warn(
       { event: 'unreadableReport' },
       'cannot parse a report: run the same release in all processes',
     );

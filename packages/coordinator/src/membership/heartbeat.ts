@@ -71,7 +71,7 @@ export interface HeartbeatDependencies extends Pick<SignedRedis, 'keys' | 'signa
  * report. The last report wins.
  */
 export class Heartbeat {
-  readonly #parts: HeartbeatDependencies;
+  readonly #dependencies: HeartbeatDependencies;
   readonly #task: PeriodicTask;
   #report: InstanceReport | null = null;
   #sequence = 0;
@@ -86,9 +86,9 @@ export class Heartbeat {
   #held = true;
   #stopped = false;
 
-  constructor(parts: HeartbeatDependencies) {
-    this.#parts = parts;
-    this.#task = new PeriodicTask(parts.timings.keepAlive_ms, () => this.#beat());
+  constructor(dependencies: HeartbeatDependencies) {
+    this.#dependencies = dependencies;
+    this.#task = new PeriodicTask(dependencies.timings.keepAlive_ms, () => this.#beat());
   }
 
   start(): void {
@@ -105,7 +105,7 @@ export class Heartbeat {
     this.#hasOtherStanding ||= standing !== this.#standing;
     this.#standing = standing;
     if (this.#newsTimer !== undefined || this.#stopped) return;
-    const { clock, timings } = this.#parts;
+    const { clock, timings } = this.#dependencies;
     const wait_ms = Math.max(0, this.#lastBeat_ms + timings.publishGap_ms - clock.monotonic_ms());
     this.#newsTimer = setTimeout(() => {
       this.#newsTimer = undefined;
@@ -120,7 +120,7 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const { timings, clock, logger, onRoster } = this.#parts;
+    const { timings, clock, logger, onRoster } = this.#dependencies;
     const askedAt_ms = clock.monotonic_ms();
     this.#lastBeat_ms = askedAt_ms;
     const hadOtherStanding = this.#hasOtherStanding || askedAt_ms - this.#standingAt_ms >= RETELL_STANDING_MS;
@@ -148,7 +148,7 @@ export class Heartbeat {
   }
 
   #send(hasNews: boolean, hasOtherStanding: boolean, asksRoster: boolean): Promise<unknown> {
-    const { connection, keys, identity, timings, clock, signature, hearsAll } = this.#parts;
+    const { connection, keys, identity, timings, clock, signature, hearsAll } = this.#dependencies;
     const message =
       this.#report === null ? '' : sealMessage(signature, encodeReport(this.#report, clock.now_ms(), this.#sequence));
     return connection.eval(
@@ -174,6 +174,6 @@ export class Heartbeat {
   #setHeld(held: boolean): void {
     if (held === this.#held) return;
     this.#held = held;
-    this.#parts.onHeld(held);
+    this.#dependencies.onHeld(held);
   }
 }

@@ -50,14 +50,14 @@ export interface NotifierDependencies {
  * outbox: the first to notice an event records it, and any of them sends what waits.
  */
 export class Notifier {
-  readonly #parts: NotifierDependencies;
+  readonly #dependencies: NotifierDependencies;
   readonly #task = new PeriodicTask(INTERVAL_MS, () => this.look());
   /** The attempt in flight by receiver: one each, so that a receiver that hangs delays no other one. */
   readonly #attempts = new Map<string, Promise<void>>();
   readonly #ending = new AbortController();
 
-  constructor(parts: NotifierDependencies) {
-    this.#parts = parts;
+  constructor(dependencies: NotifierDependencies) {
+    this.#dependencies = dependencies;
   }
 
   start(): void {
@@ -82,7 +82,7 @@ export class Notifier {
       await this.#recordChanges();
       await this.#sendDue();
     } catch (error) {
-      this.#parts.logger.debug(
+      this.#dependencies.logger.debug(
         { event: 'notificationsDelayed', reason: redisFailureReason(error) },
         'cannot read or record notifications, retrying at the next interval',
       );
@@ -90,7 +90,7 @@ export class Notifier {
   }
 
   async #recordChanges(): Promise<void> {
-    const { outbox, settings, snapshot } = this.#parts;
+    const { outbox, settings, snapshot } = this.#dependencies;
     const observation = observe(snapshot());
     if (observation === null) return;
     for (const change of changesOf(observation, settings, await outbox.standing())) {
@@ -101,16 +101,16 @@ export class Notifier {
 
   #deliveriesOf(change: EventChange, observation: Observation): Delivery[] {
     if (!isNews(change)) return [];
-    const { clock, receivers } = this.#parts;
+    const { clock, receivers } = this.#dependencies;
     const now_ms = clock.now_ms();
-    const notification = notificationOf(change, observation, this.#parts, randomUUID(), now_ms);
+    const notification = notificationOf(change, observation, this.#dependencies, randomUUID(), now_ms);
     return receivers
       .filter(({ events }) => events.includes(change.event))
       .map(({ name }) => ({ receiver: name, notification, attempts: 0, due_ms: now_ms }));
   }
 
   async #sendDue(): Promise<void> {
-    const { outbox, receivers, clock } = this.#parts;
+    const { outbox, receivers, clock } = this.#dependencies;
     for (const delivery of await outbox.waiting()) {
       if (this.#ending.signal.aborted) return;
       const now_ms = clock.now_ms();
@@ -128,7 +128,7 @@ export class Notifier {
     const attempt = this.#attempt(delivery, receiver)
       .catch((error: unknown) => {
         // The claim ends by itself, and the delivery is sent again.
-        this.#parts.logger.debug(
+        this.#dependencies.logger.debug(
           { event: 'notificationsDelayed', reason: redisFailureReason(error) },
           'cannot store the result of a notification',
         );
@@ -138,7 +138,7 @@ export class Notifier {
   }
 
   async #attempt(delivery: Delivery, receiver: Receiver): Promise<void> {
-    const { post, clock, outbox } = this.#parts;
+    const { post, clock, outbox } = this.#dependencies;
     const { signal } = this.#ending;
     try {
       await this.#settle(delivery, await post(receiver, delivery.notification, clock.now_ms(), signal));
@@ -152,7 +152,7 @@ export class Notifier {
     if (outcome.result !== 'retry') return this.#finish(delivery, outcome.result, outcome.reason);
     const attempts = delivery.attempts + 1;
     if (attempts >= ATTEMPTS_MAX) return this.#finish(delivery, 'abandoned', outcome.reason);
-    const { clock, outbox, random = Math.random } = this.#parts;
+    const { clock, outbox, random = Math.random } = this.#dependencies;
     const usual_ms = Math.min(PAUSE_MS.first * 2 ** attempts, PAUSE_MS.last) * (1 - random() / 2);
     const pause_ms = Math.round(Math.max(usual_ms, Math.min(outcome.after_ms, PAUSE_ASKED_MAX_MS)));
     await outbox.postpone({ ...delivery, attempts, due_ms: clock.now_ms() + pause_ms }, pause_ms);
@@ -160,12 +160,12 @@ export class Notifier {
   }
 
   async #finish(delivery: Delivery, result: 'sent' | 'refused' | 'abandoned', reason: string): Promise<void> {
-    await this.#parts.outbox.finish(delivery);
+    await this.#dependencies.outbox.finish(delivery);
     this.#note(delivery, result, reason);
   }
 
   #note({ receiver, notification, attempts }: Delivery, result: DeliveryResult, reason: string): void {
-    const { logger, count } = this.#parts;
+    const { logger, count } = this.#dependencies;
     const { id, event: what } = notification;
     count(what, result);
     logged[result](logger, { receiver, what, delivery: id, attempts, reason });

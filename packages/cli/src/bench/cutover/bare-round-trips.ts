@@ -46,41 +46,41 @@ function stepsOf({ source, destination }: CutOverClients): [LeaderStep, Bare][] 
     ['commitStarted', { run: record }],
     ['sourceClosed', { prepare: () => block(source, false), run: () => block(source, true) }],
     ['transactionsEnded', { run: () => openOperations(source) }],
-    ['commitTimeTaken', { run: () => inTurn(() => oplogNote(source), record) }],
-    ['roundDrained', { run: () => inTurn(() => streamPassed(source), record, record) }],
+    ['commitTimeTaken', { run: () => inSequence(() => oplogNote(source), record) }],
+    ['roundDrained', { run: () => inSequence(() => streamPassed(source), record, record) }],
     [
       'definitionsCompared',
       {
         run: () =>
-          inTurn(
+          inSequence(
             () => listDefinitions(source),
             () => listDefinitions(destination),
           ),
       },
     ],
-    ['commitSealed', { run: () => inTurn(record, record) }],
+    ['commitSealed', { run: () => inSequence(record, record) }],
     [
       'documentsVerified',
-      { run: () => inTurn(record, () => Promise.all([streamPassed(source), streamPassed(destination)]), record) },
+      { run: () => inSequence(record, () => Promise.all([streamPassed(source), streamPassed(destination)]), record) },
     ],
     [
       'attributesRestored',
       {
         prepare: () => plainIndex(destination),
         run: () =>
-          inTurn(
+          inSequence(
             () => changeIndex(destination, { prepareUnique: true }),
             () => changeIndex(destination, { unique: true }),
           ),
       },
     ],
     ['catalogsEqual', { run: () => listDefinitions(destination) }],
-    ['verifiedAgain', { run: () => inTurn(record, () => streamPassed(destination), record) }],
+    ['verifiedAgain', { run: () => inSequence(record, () => streamPassed(destination), record) }],
     [
       'sourceLookedAt',
       {
         run: () =>
-          inTurn(
+          inSequence(
             () => openOperations(source),
             () => oplogNote(source),
             record,
@@ -90,13 +90,13 @@ function stepsOf({ source, destination }: CutOverClients): [LeaderStep, Bare][] 
       },
     ],
     ['openingDecided', { run: record }],
-    ['openingTimeStored', { run: () => inTurn(() => oplogNote(destination), record) }],
+    ['openingTimeStored', { run: () => inSequence(() => oplogNote(destination), record) }],
     [
       'destinationOpened',
       {
         prepare: () => block(destination, true),
         run: () =>
-          inTurn(
+          inSequence(
             () => block(source, true),
             () => block(destination, false),
           ),
@@ -106,7 +106,7 @@ function stepsOf({ source, destination }: CutOverClients): [LeaderStep, Bare][] 
   ];
 }
 
-async function inTurn(...calls: (() => Promise<unknown>)[]): Promise<void> {
+async function inSequence(...calls: (() => Promise<unknown>)[]): Promise<void> {
   for (const call of calls) await call();
 }
 

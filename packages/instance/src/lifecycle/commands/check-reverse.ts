@@ -161,7 +161,7 @@ async function lookForWrites(check: ReverseCheck, since: bigint): Promise<bigint
     throw await reverseHistoryLost(
       former,
       since,
-      `Whether ${former.name} was written to since the commit can no longer be told`,
+      `The oplog of ${former.name} no longer shows whether users wrote to it since the commit`,
       signal,
     );
   }

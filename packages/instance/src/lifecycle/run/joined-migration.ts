@@ -104,7 +104,7 @@ export class JoinedMigration {
     }
   }
 
-  /** The migration as it is now, in memory while it is kept there. A committed one matters while it can be reversed. */
+  /** The migration as it is now, from memory if it is there. A committed one matters while it can be reversed. */
   async recorded(): Promise<MigrationView | null> {
     const shown = this.#run?.view ?? null;
     if (shown !== null && shown.record.phase !== 'committed') return shown;

@@ -4,7 +4,7 @@ import { databaseOf } from '../../../../src/cluster/driver/databases.js';
 
 const client = (): MongoClient => new MongoClient('mongodb://127.0.0.1:1/');
 
-test('a client keeps its databases, and no other has them', () => {
+test('the databases of a client are cached, apart from those of others', () => {
   const [one, other] = [client(), client()];
   const shop = databaseOf(one, 'shop');
   expect(shop.databaseName).toBe('shop');
@@ -13,7 +13,7 @@ test('a client keeps its databases, and no other has them', () => {
   expect(databaseOf(other, 'shop')).not.toBe(shop);
 });
 
-test('a client keeps no more than a thousand', () => {
+test('the cache of a client has at most a thousand', () => {
   const one = client();
   const first = databaseOf(one, 'first');
   for (let number = 0; number < 1_000; number += 1) databaseOf(one, `database${number}`);

@@ -8,12 +8,15 @@ import { DrivenHistories } from './driven-history.js';
 import type { Item } from './model.js';
 import { histories, type Operation, type Write } from './operation.js';
 
-/**
- * What may happen to one of several clients at once: a duplicate key, a write conflict, a transaction that another one
- * aborted, a chunk on its way, one with an `_id` that its new shard has, or an update that was converted into a
- * transaction and met stale routing there.
- */
-const expectedCodes: readonly unknown[] = [11000, 112, 251, 117, 96, 13388];
+/** What may happen to one of several clients at once. */
+const expectedCodes: readonly unknown[] = [
+  11000, // a duplicate key
+  112, // a write conflict
+  251, // a transaction that another client aborted
+  117, // a chunk on its way
+  96, // a chunk with an _id that its new shard has
+  13388, // stale routing, met by an update that was converted into a transaction
+];
 /** The driver's own limits on how long it begins again would hide a stuck transaction. */
 const attemptsMax = 20;
 
