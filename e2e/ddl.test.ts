@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
+import type { Fleet, FleetInstance } from '@convoy/cli/environment/fleet/start-fleet';
 import { testSeed } from '../test/seed.js';
 import { loadEverything } from './data.js';
 import { DdlWorkload } from './ddl-workload.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilProgress, untilTaken } from './fleet.js';
-import type { FleetHere } from './fleet-here.js';
 import { isFullRun, needs } from './requirements.js';
 
 /** Renames between `a` or `b` and the others lead into another database of the destination. */
@@ -26,7 +26,7 @@ const size = isFullRun
 async function startFleet(
   clusters: Clusters,
   settings: Readonly<Record<string, unknown>>,
-): Promise<{ fleet: FleetHere; processes: readonly InstanceProcess[] }> {
+): Promise<{ fleet: Fleet<FleetInstance>; processes: readonly InstanceProcess[] }> {
   if (!isFullRun) return { fleet: await clusters.startFleetHere(settings), processes: [] };
   const fleet = await clusters.startFleet(settings);
   return { fleet, processes: fleet.instances };

@@ -1,9 +1,8 @@
 import type { ContractClient } from '@convoy/api/client/contract-client';
 import { Closers } from '@convoy/testbed/closers';
-import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
+import type { Fleet, FleetInstance } from '@convoy/cli/environment/fleet/start-fleet';
 import { loadEverything } from './data.js';
 import { Clusters } from './fleet.js';
-import type { FleetHere } from './fleet-here.js';
 import { Workload } from './workload.js';
 
 /** Options of a fleet under load. */
@@ -19,7 +18,7 @@ interface FleetUnderLoadOptions {
 /**
  * A fleet between a loaded cluster of two shards, to which users write, and an empty one. Its migration is not started.
  */
-export class FleetUnderLoad<Members extends FleetHere = Fleet> implements AsyncDisposable {
+export class FleetUnderLoad<Members extends Fleet<FleetInstance> = Fleet> implements AsyncDisposable {
   private constructor(
     readonly clusters: Clusters,
     readonly fleet: Members,
@@ -32,11 +31,11 @@ export class FleetUnderLoad<Members extends FleetHere = Fleet> implements AsyncD
   }
 
   /** For tests that kill and freeze nobody. */
-  static startHere(options: FleetUnderLoadOptions): Promise<FleetUnderLoad<FleetHere>> {
+  static startHere(options: FleetUnderLoadOptions): Promise<FleetUnderLoad<Fleet<FleetInstance>>> {
     return FleetUnderLoad.with(options, (clusters) => clusters.startFleetHere(options.settings));
   }
 
-  private static async with<Members extends FleetHere>(
+  private static async with<Members extends Fleet<FleetInstance>>(
     { orders, destinationShards = 2 }: FleetUnderLoadOptions,
     startFleet: (clusters: Clusters) => Promise<Members>,
   ): Promise<FleetUnderLoad<Members>> {

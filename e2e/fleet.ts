@@ -12,17 +12,17 @@ import type { TestCluster, TestClusterOptions } from '@convoy/testbed/cluster/te
 import { CoordinatorProcess } from '@convoy/cli/environment/fleet/coordinator-process';
 import { follow, NotInTime } from '@convoy/cli/environment/fleet/follow';
 import { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
-import { startFleet, startLoneInstance, type Fleet } from '@convoy/cli/environment/fleet/start-fleet';
+import {
+  asProcesses,
+  type Fleet,
+  type FleetInstance,
+  startFleetAs,
+  startLoneInstance,
+} from '@convoy/cli/environment/fleet/start-fleet';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { Redis } from '@convoy/testbed/redis/find-redis';
 import { loadEverything, loadLittle } from './data.js';
-import {
-  type FleetHere,
-  type InstanceHere,
-  startCoordinatorHere,
-  startFleetHere,
-  startInstanceHere,
-} from './fleet-here.js';
+import { inThisProcess, startCoordinatorHere, startInstanceHere } from './fleet-here.js';
 import { isFullRun } from './requirements.js';
 
 /** Source and destination by name, defaults for the rest: verified. */
@@ -137,21 +137,22 @@ export class Clusters implements AsyncDisposable {
     ways: ReadonlyMap<string, TestCluster> = new Map(),
     redis?: Redis,
   ): Promise<Fleet> {
-    return startFleet({
+    const starters = isFullRun ? asProcesses : { ...asProcesses, startCoordinator: startCoordinatorHere };
+    return startFleetAs(starters, {
       source: this.source,
       destination: this.destination,
       folder: this.folder,
       settings,
       ways,
       ...(redis && { redis }),
-      ...(!isFullRun && { startCoordinator: startCoordinatorHere }),
     });
   }
 
   /** The same for tests that kill and freeze nobody: in the process of the test, but for full runs. */
-  startFleetHere(settings: Readonly<Record<string, unknown>> = {}): Promise<FleetHere> {
+  startFleetHere(settings: Readonly<Record<string, unknown>> = {}): Promise<Fleet<FleetInstance>> {
     if (isFullRun) return this.startFleet(settings);
-    return startFleetHere({ source: this.source, destination: this.destination, folder: this.folder, settings });
+    const { source, destination, folder } = this;
+    return startFleetAs(inThisProcess, { source, destination, folder, settings });
   }
 
   /**
@@ -186,7 +187,7 @@ export class Clusters implements AsyncDisposable {
   }
 
   /** The same for tests that do not kill it: in the process of the test, but for full runs. */
-  startLoneInstanceHere(settings: Readonly<Record<string, unknown>> = {}): Promise<InstanceHere> {
+  startLoneInstanceHere(settings: Readonly<Record<string, unknown>> = {}): Promise<FleetInstance> {
     if (isFullRun) return this.startLoneInstance(settings);
     const { source, destination, folder } = this;
     return startInstanceHere({ id: undefined, source, destination, membership: undefined, folder, settings });

@@ -14,7 +14,7 @@ import { runNode } from './process.mjs';
 export async function runTests(args) {
   await provideRedis();
   const [first, ...rest] = args;
-  const isWhole = args.every((argument) => argument.startsWith('-'));
+  const isWhole = args.every((argument) => argument.startsWith('-') && !argument.startsWith('--project'));
   const counts =
     first === '--changed'
       ? await runChanged(rest)

@@ -6,8 +6,8 @@ import type { ServiceProcess } from './service-process.js';
 import { type Flags, sourcesOf } from './settings.js';
 
 /** Starts a coordinator with the settings from flags, environment and file. */
-export async function startCoordinator(flags: Flags): Promise<ServiceProcess> {
-  const config = parseCoordinatorConfig(sourcesOf(flags));
+export async function startCoordinator(flags: Flags, env = process.env): Promise<ServiceProcess> {
+  const config = parseCoordinatorConfig(sourcesOf(flags, env));
   const recent = new RecentLogs();
   const logger = createLogger({ ...config, recent });
   const coordinator = await runCoordinator(config, { logger, recentLogs: () => recent.records });

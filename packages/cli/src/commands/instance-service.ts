@@ -15,8 +15,8 @@ import { type Flags, sourcesOf } from './settings.js';
 type Logger = ReturnType<typeof createLogger>;
 
 /** Starts an instance with the settings from flags, environment and file. */
-export async function startInstance(flags: Flags): Promise<ServiceProcess> {
-  const config = parseInstanceConfig(sourcesOf(flags));
+export async function startInstance(flags: Flags, env = process.env): Promise<ServiceProcess> {
+  const config = parseInstanceConfig(sourcesOf(flags, env));
   const recentLogs = new RecentLogs();
   const logger = createLogger({ ...config, recent: recentLogs });
   const fleet = await fleetOf(config, logger);

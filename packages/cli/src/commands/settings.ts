@@ -111,14 +111,15 @@ export function settingFlags(flags: Flags, settings: Readonly<Record<string, str
 /**
  * File, environment and flags; later ones override earlier ones.
  * @param flags as commander names them: `partitionSeconds` for `partition_seconds`
+ * @param env this process's own by default
  */
-export function sourcesOf({ config, ...flags }: Flags): SettingSources {
+export function sourcesOf({ config, ...flags }: Flags, env = process.env): SettingSources {
   const settings = Object.keys({ ...instanceSettings, ...coordinatorSettings });
   const byFlag = new Map(settings.map((setting) => [new Option(flagName(setting)).attributeName(), setting]));
   const named = Object.entries(flags).map(([name, value]): [string, unknown] => [byFlag.get(name) ?? name, value]);
   return {
     ...(config !== undefined && readConfigFile(config)),
-    env: presentEnvironment(process.env),
+    env: presentEnvironment(env),
     flags: Object.fromEntries(named),
   };
 }

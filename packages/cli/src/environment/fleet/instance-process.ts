@@ -5,6 +5,7 @@ import { Child, type Exit } from '@convoy/testbed/process/child';
 import { freePort } from '@convoy/testbed/process/free-port';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import type { FleetInstance } from './start-fleet.js';
 import { convoyProgram, listensLine, listensWithin_ms, withoutRedisVariable } from './convoy-program.js';
 
 export interface InstanceProcessOptions {
@@ -41,8 +42,13 @@ export function instanceSettings({
   };
 }
 
+/** Waits until an instance accepts commands. */
+export function untilReady({ name, url }: Pick<FleetInstance, 'name' | 'url'>): Promise<unknown> {
+  return pollUntil(`${name} is ready`, readyWithin_ms, async () => (await fetch(`${url}/readyz`)).ok);
+}
+
 /** One `convoy instance` process, which tests can kill and restart under the same address. */
-export class InstanceProcess implements AsyncDisposable {
+export class InstanceProcess implements FleetInstance {
   readonly url: string;
   readonly client: ContractClient;
 
@@ -113,8 +119,8 @@ export class InstanceProcess implements AsyncDisposable {
     await this.ready();
   }
 
-  private async ready(): Promise<void> {
-    await pollUntil(`${this.name} is ready`, readyWithin_ms, async () => (await fetch(`${this.url}/readyz`)).ok);
+  private ready(): Promise<unknown> {
+    return untilReady(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
