@@ -7,9 +7,9 @@ const introduction = `# Hazards
 
 Each row is a way in which migrations of live clusters have lost, duplicated or blocked data. It says what Convoy does
 about it, where the sources do it, and which tests fail without it. \`npm run sabotage\` takes each of these places out
-of a copy of the sources and runs its tests: \`--only 3,12\` for some hazards, \`--part 2/6\` for a part of them.
-\`npm run sabotage -- --document\` writes this table from \`test/sabotage/hazards\`. A test compares it with them and
-with the sources. [Decision 0009](decisions/0009-sabotage.md) gives the reasons.
+of a copy of the sources and runs its tests. \`--only 3,12\` does so for some hazards, \`--part 2/6\` for a part of
+them. \`npm run sabotage -- --document\` writes this table from \`test/sabotage/hazards\`. A test compares it with them
+and with the sources. [Decision 0009](decisions/0009-sabotage.md) gives the reasons.
 
 *Open* marks what is not handled, or not wholly.
 

@@ -43,8 +43,8 @@ export const checkpointHazards: readonly Hazard[] = [
     number: 3,
     hazard: 'The time that the lag is measured from is not the time from which resuming is safe',
     handling:
-      'The checkpoint is the smallest of: the first event that is not durable, the first event that re-reads buffer, ' +
-      'the reading time of every partition being copied.',
+      'The checkpoint is the smallest of: the first event that is not durable, the first that re-reads buffer, the ' +
+      'reading times of partitions being copied.',
     sabotages: [
       {
         takesOut: 'events that are not durable, in the checkpoint',

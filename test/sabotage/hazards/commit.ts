@@ -173,8 +173,8 @@ export const commitHazards: readonly Hazard[] = [
   {
     number: 82,
     hazard:
-      'A user write block waits for all open transactions and blocks every operation of the node meanwhile; set ' +
-      'again, it does so again and aborts index builds',
+      'A user write block waits for all open transactions, blocking every operation of the node meanwhile; set ' +
+      'again, it repeats this and aborts index builds',
     handling:
       'A block that a replica set shows, or that a config server has recorded, is not set again. A new one may take ' +
       'longer than transactions live. Aborted builds are restarted.',

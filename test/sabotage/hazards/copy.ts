@@ -339,7 +339,7 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 81,
     hazard:
-      "From 7.0 on a read at a time below a rename finds the collection under its old name; a router asks today's " +
+      "From 7.0 on a read at a time below a rename finds the collection under its old name. A router asks today's " +
       'shards for it and returns a part of a sharded one',
     handling:
       'Shards are read by UUID. A read by name through a router counts only once all DDL changes up to its end are ' +

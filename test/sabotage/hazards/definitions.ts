@@ -324,7 +324,7 @@ export const definitionHazards: readonly Hazard[] = [
   {
     number: 127,
     hazard:
-      'A collection has 64 indexes, as many as servers allow: no unique index can be built beside the plain one that ' +
+      'A collection has 64 indexes, as many as servers allow. No unique index can be built beside the plain one that ' +
       'stands in for it, and no new one before the old one is dropped. The commit fails',
     handling: 'Where a collection has no room for one more index, the one that goes is dropped first.',
     sabotages: [

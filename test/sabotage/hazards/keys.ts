@@ -290,8 +290,8 @@ export const keyHazards: readonly Hazard[] = [
   {
     number: 129,
     hazard:
-      'A double and a decimal count as one `_id` although they differ behind the 34th digit: the change of one is ' +
-      'dropped, because the other is re-read',
+      'A double and a decimal count as one `_id` although they differ behind the 34th digit: the re-read of one ' +
+      "drops the other's change",
     handling: 'Doubles are compared with decimals by all of their digits, as servers do.',
     sabotages: [
       {

@@ -192,7 +192,7 @@ export const limitHazards: readonly Hazard[] = [
   {
     number: 79,
     hazard:
-      'A find for one batch ends where the batch does: beyond 10,000 copies the rest counts as not copied, is never ' +
+      'A find for one batch ends with the batch: beyond 10,000 copies the rest counts as not copied, is never ' +
       'verified, and blocks the commit',
     handling: 'All reads of state go by pages until there are no more.',
     sabotages: [

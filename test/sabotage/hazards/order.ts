@@ -307,9 +307,9 @@ export const orderHazards: readonly Hazard[] = [
       'A document repeats a field name, and an update pipeline changes that field: a member of 5.0.7 stops, and ' +
       'stops again after its restart',
     handling:
-      'Updates whose fields are in the order of their names are sent as operators, which change the first field of a ' +
-      'name, as on the source. All others are pipelines, which keep the order of new fields. Two updates that each ' +
-      'remove such a field are not folded into one.',
+      'Convoy sends updates whose fields are in the order of their names as operators. These change the first field ' +
+      'of a name, as on the source. All others are pipelines, which keep the order of new fields. Two updates that ' +
+      'each remove such a field are not folded into one.',
     open: 'a replacement or re-read of such a document, and an update in another order.',
     sabotages: [
       {

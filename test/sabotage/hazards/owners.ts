@@ -155,8 +155,8 @@ export const ownerHazards: readonly Hazard[] = [
   {
     number: 78,
     hazard:
-      'A frozen process meets a failure of its own (a stream too old to resume, exhausted retries) before it notices ' +
-      'its successor, and ends the migration',
+      'A frozen process meets its own failure (a stream too old to resume, exhausted retries) before it notices its ' +
+      'successor, and ends the migration',
     handling: 'Before a process records a failure it reads who owns its task. A process that was replaced ends alone.',
     sabotages: [
       {
@@ -177,8 +177,8 @@ export const ownerHazards: readonly Hazard[] = [
   {
     number: 94,
     hazard:
-      'An instance that was away takes a recorded command of the fleet later: with other options than the rest, or a ' +
-      'pause after its operator has resumed it',
+      'An instance that was away takes a recorded command of the fleet later, with other options than the rest. Or ' +
+      'it takes a pause after its operator has resumed it',
     handling:
       'It starts with the options of the record. Commands have numbers: it takes only the later one of pause and ' +
       'resume, and none that is below the last one that it has taken.',
@@ -217,8 +217,8 @@ export const ownerHazards: readonly Hazard[] = [
   {
     number: 96,
     hazard:
-      'A connection string leads to a shard, a config server or another replica set: Convoy takes a part of a ' +
-      'cluster, or another one, for the whole',
+      'A connection string leads to a shard, a config server or another replica set: Convoy takes part of a ' +
+      'cluster, or another, for the whole',
     handling:
       'A replica set that belongs to a sharded cluster is refused by name, and so is one that `replicaSet` does not ' +
       'name.',

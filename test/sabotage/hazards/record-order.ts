@@ -7,7 +7,7 @@ export const recordOrderHazards: readonly Hazard[] = [
     number: 122,
     hazard:
       'A copy in record order is no copy of one time: a document that changes meanwhile is in it twice, not at all, ' +
-      'or as it was before',
+      'or outdated',
     handling:
       'A document that an event touches between the first and the last reading is re-read after the last one. Only ' +
       'then, and once these events are durable, the partition is done.',

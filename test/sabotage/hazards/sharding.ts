@@ -162,7 +162,7 @@ export const shardingHazards: readonly Hazard[] = [
   {
     number: 91,
     hazard:
-      '`movePrimary` shows the creation of a collection on its new shard before its documents arrive, unseen; ' +
+      '`movePrimary` shows the creation of a collection on its new shard before its documents arrive, unseen. ' +
       '`moveCollection` may show its event before the cluster knows the new place. A read in between is empty',
     handling:
       'A creation in the place of an existing collection is pending. It takes effect once the catalog shows it, at a ' +
@@ -203,8 +203,8 @@ export const shardingHazards: readonly Hazard[] = [
   {
     number: 62,
     hazard:
-      'A chunk moves away and back between two reads of the catalog: its owners look unchanged, and its changes are ' +
-      'missing from the streams that are read for it',
+      'A chunk moves away and back between two reads of the catalog: its owners look unchanged, and the streams read ' +
+      'for it lack its changes',
     handling:
       'Convoy compares versions of chunks, the time since which each belongs to its shard, and the version of each ' +
       'database. The first comparison that finds a move ends the migration, at the latest the one before the opening.',

@@ -149,8 +149,8 @@ export const streamHazards: readonly Hazard[] = [
   {
     number: 73,
     hazard:
-      'Before 6.0 an event that fits into no reply ends every stream of a router, whatever its stages omit: that of ' +
-      'DDL changes and those of the verifier',
+      'Before 6.0 an event that fits into no reply ends every stream of a router, whatever its stages omit: the DDL ' +
+      "watcher's and the verifier's",
     handling:
       'DDL changes are read from each shard itself, where that is possible. The verifier treats what it missed as ' +
       'unknown and compares again.',

@@ -10,11 +10,11 @@ export const topologyHazards: readonly Hazard[] = [
   {
     number: 110,
     hazard:
-      'A shard joins or leaves during the migration: nobody reads its databases, no fence covers it, a process that ' +
-      'starts later divides the documents by another number, or the last changes of a shard are gone',
+      'A shard joins or leaves during the migration: nobody reads its databases, no fence covers it, or its last ' +
+      'changes are gone. A process that starts later divides the documents by another number',
     handling:
       "Tasks divide documents by the shards that the record has. The leader compares both clusters' shards whenever " +
-      'it compares catalogs, at the latest before the opening: only a source that is read through its routers may ' +
+      'it compares catalogs, at the latest before the opening. Only a source that is read through its routers may ' +
       'gain shards, and none may lose one.',
     sabotages: [
       {
@@ -64,12 +64,12 @@ export const topologyHazards: readonly Hazard[] = [
   {
     number: 125,
     hazard:
-      'A database moves while the commit runs: its creations and drops look like those of users, or what users drop ' +
+      'A database moves during the commit: its creations and drops look like those of users, or what users drop ' +
       'meanwhile is taken for the move',
     handling:
       'Creations and drops above the commit time count as a move only if every collection still has its name and ' +
-      'definition, the sharded ones their UUIDs too, and no collection has lost its documents. A second look at the ' +
-      'streams then finds no writes that have filled one again.',
+      'definition. Sharded ones must still have their UUIDs too, and no collection may have lost its documents. A ' +
+      'second look at the streams then finds no writes that have filled one again.',
     sabotages: [
       {
         takesOut: 'the look for a move',
@@ -126,7 +126,7 @@ export const topologyHazards: readonly Hazard[] = [
     number: 111,
     hazard:
       'The balancer stays on: an orphan is taken for a document, or a rename counts as done before all shards have ' +
-      'executed it, because the shards that have the collection have changed',
+      'executed it. The reason is that the shards that have the collection have changed',
     handling:
       'The source is read through its routers. Before 6.0 changes of sharded collections are re-read. Copies of a ' +
       'drop or rename are not counted: it is complete once the config servers show it, at a time above everything ' +

@@ -270,8 +270,8 @@ export const updateHazards: readonly Hazard[] = [
   {
     number: 59,
     hazard:
-      'A field that one update removes and a later one sets moves to the end of its document; within one pipeline a ' +
-      'server keeps its place',
+      'A field that one update removes and a later one sets moves to the end of its document; within one pipeline ' +
+      'servers keep its place',
     handling: 'Such updates are not folded into one pipeline: the later one is sent once the earlier one is answered.',
     sabotages: [
       {
@@ -308,8 +308,8 @@ export const updateHazards: readonly Hazard[] = [
     number: 120,
     hazard: 'Folding two changes of one path skips a change between them that replaces what the path lies in',
     handling:
-      'The later value takes the place of the earlier one only if no change between them touches the path, what it ' +
-      'lies in or what lies in it. Changes that touch each other are separate stages.',
+      'The later value replaces the earlier one only if no change between them touches the path, what it lies in or ' +
+      'what lies in it. Changes that touch each other are separate stages.',
     sabotages: [
       {
         takesOut: 'the look at the changes between them',

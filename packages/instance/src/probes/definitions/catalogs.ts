@@ -17,8 +17,8 @@ export const catalogs: readonly Probe[] = [
   {
     name: 'repeated-definitions',
     sentence:
-      'A repeated definition is reported as such: a create by NamespaceExists (48) or as a success if it is the ' +
-      'same, an index as a success, a drop by NamespaceNotFound (26) or as a success.',
+      'Servers report a repeated definition as such: a create by NamespaceExists (48), or as a success if it is the ' +
+      'same. They report a repeated index as a success, and a repeated drop by NamespaceNotFound (26) or as a success.',
     source: 'corpus 02-catalog',
     otherwise: 'A step that is repeated after a crash may end the migration.',
     async run(fixture) {

@@ -177,7 +177,7 @@ export const readsAtATime: readonly Probe[] = [
   {
     name: 'rename-ends-older-times',
     sentence:
-      'Before 7.0, a find by UUID at a time before the rename of its collection is refused with 246; from 7.0 on ' +
+      'Before 7.0, a find by UUID at a time before the rename of its collection is refused with 246. From 7.0 on ' +
       'it shows the documents of that time.',
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,

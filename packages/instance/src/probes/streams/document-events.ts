@@ -157,7 +157,7 @@ export const documentEvents: readonly Probe[] = [
   {
     name: 'insert-keys-on-shards',
     sentence:
-      'Before 6.0, the event of an insert on a shard has only _id as its key, later the whole key; its document ' +
+      'Before 6.0, the event of an insert on a shard has only _id as its key, later the whole key. Its document ' +
       'contains the key in any case.',
     needs: ['direct', 'twoShards'],
     source: `${corpus}; manual: change events`,
