@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type EndedCommand, runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
+import type { EndedCommand } from '@convoy/cli/environment/fleet/run-convoy';
+import { runCommand } from '../packages/cli/test/command-host.js';
 import { Clusters } from './fleet.js';
 
 function settingsOf({ source, destination }: Clusters): string[] {
@@ -9,7 +10,7 @@ function settingsOf({ source, destination }: Clusters): string[] {
 test('convoy cleanup shows what it will do, does nothing unasked, and does it with --yes', async () => {
   await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
   const cleanup = (...flags: string[]): Promise<EndedCommand> =>
-    runConvoy('cleanup', ...settingsOf(clusters), ...flags);
+    runCommand('cleanup', ...settingsOf(clusters), ...flags);
   expect(await cleanup()).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^There is nothing to clean up/) as unknown,
@@ -40,7 +41,7 @@ test('convoy cleanup shows what it will do, does nothing unasked, and does it wi
 test('convoy unblock lifts the block of a cluster, and says where servers have none', async () => {
   await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
   const { version } = clusters.source;
-  const ended = await runConvoy('unblock', 'cluster0', ...settingsOf(clusters));
+  const ended = await runCommand('unblock', 'cluster0', ...settingsOf(clusters));
   if (version[0] >= 6)
     expect(ended).toMatchObject({ code: 0, stdout: 'cluster0 accepts user writes again.\n', stderr: '' });
   else

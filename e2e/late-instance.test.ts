@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
-import { runConvoy as convoy } from '@convoy/cli/environment/fleet/run-convoy';
+import { runCommand as convoy } from '../packages/cli/test/command-host.js';
 import { redisCommand } from './fleet-faults/redis-command.js';
 import { Clusters, defaultStart, untilCanCommit, untilProgress } from './fleet.js';
 import { needs } from './requirements.js';

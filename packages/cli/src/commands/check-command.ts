@@ -2,7 +2,7 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Command } from 'commander';
 import { coloured } from '../progress-view/colours.js';
 import { preflightLines } from '../progress-view/preflight-lines.js';
-import { exitCodeOf } from './exit-code.js';
+import { endWith, exitCodeOf } from './exit-code.js';
 import { interruption } from './interruption.js';
 import { addSettings, type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
 import { addStartOptions, startBody, type StartOptions } from './start-options.js';
@@ -33,6 +33,6 @@ export function addCheckCommand(program: Command): void {
               .map((line) => coloured(line))
               .join('\n'),
       );
-      if (!canStart) process.exitCode = exitCodeOf(items.flatMap(({ error }) => error ?? []));
+      if (!canStart) endWith(exitCodeOf(items.flatMap(({ error }) => error ?? [])));
     });
 }

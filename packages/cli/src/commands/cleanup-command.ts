@@ -3,7 +3,7 @@ import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
 import type { CleanupPlan } from '@convoy/instance/lifecycle/commands/clean-up';
 import { Argument, type Command } from 'commander';
 import { cleanupLines } from '../progress-view/cleanup-lines.js';
-import { exitCodes } from './exit-code.js';
+import { endWith, exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
 import type { JsonOption } from './json-output.js';
 import { addSettings, type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
@@ -30,10 +30,10 @@ export function addCleanupCommands(program: Command): void {
         return json ? Promise.resolve(yes || plan.steps.length === 0) : agreeTo(plan, yes, signal);
       };
       const isDone = await cleanUp(await configOf(flags), requireClusterName(destination), agree, signal);
-      if (!isDone) process.exitCode = exitCodes.failed;
       if (json) console.log(JSON.stringify({ ...planned, isDone }));
       else if (isDone && planned.steps.length > 0)
         console.log('Done. Restart running instances before another migration.');
+      endWith(isDone ? exitCodes.done : exitCodes.failed);
     });
   addSettings(program.command('unblock').description('allow user writes on a cluster again'), clusterSettings)
     .addArgument(new Argument('<cluster>', 'which cluster').choices(['cluster0', 'cluster1']))

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { countText } from '@convoy/coordinator/dashboard/views/quantity';
-import { exitCodes } from './exit-code.js';
+import { endWith, exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
 
 /** About 220 MB. On an idle host with two cores the copy takes half a minute, and the demo little more than one. */
@@ -57,7 +57,7 @@ export function addDemoCommand(program: Command): void {
         },
         interruption(),
       );
-      process.exitCode = equal ? exitCodes.done : exitCodes.failed;
+      endWith(equal ? exitCodes.done : exitCodes.failed);
     });
 }
 

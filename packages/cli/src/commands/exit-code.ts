@@ -18,6 +18,23 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
+/** The end of a command whose printed result has a code of its own. */
+export class EndedWith extends Error {
+  override readonly name = 'EndedWith';
+
+  constructor(readonly code: number) {
+    super(`ended with ${code}`);
+  }
+}
+
+/**
+ * Ends a command that has printed its result.
+ * @throws EndedWith unless the code is 0
+ */
+export function endWith(code: number): void {
+  if (code !== exitCodes.done) throw new EndedWith(code);
+}
+
 /** Meaning of each code, as a phrase. */
 export const exitCodeTexts: Readonly<Record<number, string>> = {
   [exitCodes.done]: 'done',

@@ -14,9 +14,9 @@ export function addJson(command: Command, text = 'print the result as JSON'): Co
   return command.option('--json', text);
 }
 
-/** Whether a command line has `--json`; also for usage errors, which come before its flags are known. */
-export function wantsJson(argv: readonly string[]): boolean {
-  return argv.slice(2).includes('--json');
+/** Whether the arguments of a command have `--json`; also for usage errors, which come before its flags are known. */
+export function wantsJson(args: readonly string[]): boolean {
+  return args.includes('--json');
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { TestResult } from '@convoy/coordinator/notifications/send-test';
 import type { Command } from 'commander';
-import { exitCodes } from './exit-code.js';
+import { endWith, exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
 import { addJson, type JsonOption } from './json-output.js';
 import { sourcesOf, type Flags } from './settings.js';
@@ -18,7 +18,7 @@ export function addNotifyCommand(program: Command): void {
       const flags: Flags = config === undefined ? {} : { config };
       const results = await tryReceivers(flags);
       console.log(json ? JSON.stringify({ receivers: results }) : results.map(lineOf).join('\n'));
-      if (results.some(({ accepted }) => !accepted)) process.exitCode = exitCodes.failed;
+      endWith(results.every(({ accepted }) => accepted) ? exitCodes.done : exitCodes.failed);
     });
 }
 

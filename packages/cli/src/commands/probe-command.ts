@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addSettings, instanceSettings } from './settings.js';
 import type { ProbeFlags } from './probe-cluster.js';
+import { endWith } from './exit-code.js';
 
 const { cluster0, cluster1, shards } = instanceSettings;
 
@@ -16,6 +17,6 @@ export function addProbeCommand(program: Command): void {
     .option('--json', 'print the report as JSON')
     .action(async (flags: ProbeFlags) => {
       const { probeCluster } = await import('./probe-cluster.js');
-      process.exitCode = await probeCluster(flags);
+      endWith(await probeCluster(flags));
     });
 }

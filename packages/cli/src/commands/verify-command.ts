@@ -1,6 +1,6 @@
 import { looksForProof } from '@convoy/instance/verify/compare/looks-for-proof';
 import { InvalidArgumentError, type Command } from 'commander';
-import { exitCodes } from './exit-code.js';
+import { endWith, exitCodes } from './exit-code.js';
 import { addSettings, instanceSettings } from './settings.js';
 import { addNamespaceOptions } from './namespace-option.js';
 import type { VerifyFlags } from './verify-clusters.js';
@@ -38,7 +38,7 @@ export function addVerifyCommand(program: Command): void {
     .action(async (flags: VerifyFlags) => {
       const { verify } = await import('./verify-clusters.js');
       const ended = await verify(flags);
-      process.exitCode = ended.verdict === 'equal' ? exitCodes.done : exitCodes.failed;
+      endWith(ended.verdict === 'equal' ? exitCodes.done : exitCodes.failed);
     });
 }
 

@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fleetLogRecordSchema } from '@convoy/api/contract/log-record';
 import { CoordinatorProcess } from '@convoy/cli/environment/fleet/coordinator-process';
 import { convoyProgram, listensLine, listensWithin_ms } from '@convoy/cli/environment/fleet/convoy-program';
-import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { Closers } from '@convoy/testbed/closers';
 import { Child } from '@convoy/testbed/process/child';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { findRedis } from '@convoy/testbed/redis/find-redis';
+import { runCommand } from '../../command-host.js';
 import { expect, test } from 'vitest';
 
 const password = 'hidden';
@@ -37,13 +37,13 @@ test('logs prints the warnings of an instance that the coordinator has, and a lo
   );
   const url = ['--url', coordinator.url];
   await run('follower', /"event":"retry".*"instance":"shard0"/, 'logs', '--follow', '--json', ...url);
-  const printed = await runConvoy('logs', '--json', ...url);
+  const printed = await runCommand('logs', '--json', ...url);
   const records = printed.stdout
     .trim()
     .split('\n')
     .map((line) => fleetLogRecordSchema.parse(JSON.parse(line)));
   expect(records.at(-1)).toMatchObject({ level: 'warn', event: 'retry', instance: 'shard0' });
-  expect((await runConvoy('logs', ...url)).stdout).toMatch(/ warn {3}shard0 {2}retry {2}/);
+  expect((await runCommand('logs', ...url)).stdout).toMatch(/ warn {3}shard0 {2}retry {2}/);
   expect(printed.stdout).not.toContain(password);
   const lines = readFileSync(log, 'utf8')
     .trim()

@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
-import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { Closers } from '@convoy/testbed/closers';
 import { startLocalCluster, type LocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { Child } from '@convoy/testbed/process/child';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { runCommand } from '../../command-host.js';
 
 const readyWithin_ms = 60_000;
 
@@ -47,7 +47,7 @@ describe('convoy probe', () => {
   test('reports each outcome, exits with 0, leaves nothing, and records no addresses or passwords', async () => {
     const file = folder.file('recording.jsonl');
     writeFileSync(folder.file('cluster'), uri());
-    const ended = await runConvoy(
+    const ended = await runCommand(
       'probe',
       '--cluster0-file',
       folder.file('cluster'),
@@ -82,7 +82,7 @@ describe('convoy probe', () => {
   });
 
   test('prints its report as JSON, and lists probes without a cluster', async () => {
-    const { code, stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-reported', '--json');
+    const { code, stdout } = await runCommand('probe', '--cluster', uri(), '--only', 'limits-are-reported', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       topology: 'sharded',
@@ -90,14 +90,14 @@ describe('convoy probe', () => {
       left: null,
       findings: [{ name: 'limits-are-reported', outcome: 'holds' }],
     });
-    const listed = await runConvoy('probe', '--list', '--only', 'limits-are-reported');
+    const listed = await runCommand('probe', '--list', '--only', 'limits-are-reported');
     expect(listed.stdout.split('\n')[0]).toBe('limits-are-reported');
   });
 
   test('exits with 1 for an unknown name, and with 3 without a response', async () => {
-    expect(await runConvoy('probe', '--cluster', uri(), '--only', 'nothing')).toMatchObject({ code: 1, stdout: '' });
+    expect(await runCommand('probe', '--cluster', uri(), '--only', 'nothing')).toMatchObject({ code: 1, stdout: '' });
     const nowhere = 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100';
-    const { code, stdout } = await runConvoy('probe', '--json', '--cluster', nowhere);
+    const { code, stdout } = await runCommand('probe', '--json', '--cluster', nowhere);
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({ success: false, error: 'sourceUnavailable' });
   });
@@ -114,7 +114,7 @@ describe('convoy probe', () => {
     const [left] = await scratchDatabases();
     await run.kill();
     expect(left).toBeDefined();
-    const { stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-reported');
+    const { stdout } = await runCommand('probe', '--cluster', uri(), '--only', 'limits-are-reported');
     expect(stdout).toContain(`Removed ${left} of an earlier run.`);
     expect(await scratchDatabases()).toEqual([]);
   });

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { MigrationReport } from '@convoy/api/contract/migration-report';
 import { createHttpApp } from '@convoy/api/http/http-app';
 import { REPORT_PATH } from '@convoy/api/http/operations';
-import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { expect, test } from 'vitest';
 import { RecordingService } from '../../../../api/test/unit/http/recording-service.js';
+import { runCommand } from '../../command-host.js';
 
 const others = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };
 const report: MigrationReport = {
@@ -45,11 +45,11 @@ test('report writes a file, or prints what the coordinator answers', async () =>
   using folder = ScratchFolder.create('test');
   const file = folder.file('shop.html');
   await using service = await served(true);
-  const written = await runConvoy('report', '--url', service.url, '--output', file);
+  const written = await runCommand('report', '--url', service.url, '--output', file);
   expect(written).toMatchObject({ code: 0 });
   expect(written.stdout).toBe(`Verified: 12 documents compared, 0 mismatches.\nThe report is in ${file}.\n`);
   expect(readFileSync(file, 'utf8')).toContain('<td>shop.orders</td>');
-  const printed = await runConvoy('report', '--url', service.url, '--json');
+  const printed = await runCommand('report', '--url', service.url, '--json');
   expect(JSON.parse(printed.stdout)).toEqual(report);
 });
 
@@ -57,7 +57,7 @@ test('report of an instance names the coordinator, and writes nothing', async ()
   using folder = ScratchFolder.create('test');
   const file = folder.file('none.html');
   await using service = await served(false);
-  const refused = await runConvoy('report', '--url', service.url, '--output', file);
+  const refused = await runCommand('report', '--url', service.url, '--output', file);
   expect(refused.code).not.toBe(0);
   expect(refused.stderr).toContain("Set the coordinator's address");
   expect(existsSync(file)).toBe(false);

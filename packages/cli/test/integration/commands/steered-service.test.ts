@@ -7,9 +7,9 @@ import { idleProgress, type Progress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { createHttpApp } from '@convoy/api/http/http-app';
 import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
-import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { RecordingService } from '../../../../api/test/unit/http/recording-service.js';
+import { runCommand } from '../../command-host.js';
 
 const running: Progress = {
   ...idleProgress(),
@@ -59,7 +59,7 @@ test('start shows its options, from a file and flags, and waits until a commit i
     }),
   );
   service.after['start'] = { ...running, canCommit: true };
-  const started = await runConvoy(
+  const started = await runCommand(
     'start',
     '--options-file',
     file,
@@ -97,7 +97,7 @@ test('a start with invalid options sends nothing', async () => {
   using folder = ScratchFolder.create('test');
   const file = folder.file('options.json');
   writeFileSync(file, JSON.stringify({ buildIndex: 'never' }));
-  const refused = await runConvoy('start', '--options-file', file, '--url', url);
+  const refused = await runCommand('start', '--options-file', file, '--url', url);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('buildIndex') as string });
   expect(service.calls).toEqual([]);
 });
@@ -108,28 +108,28 @@ test.each([
   ['commit', { ...running, state: 'COMMITTED' as const, canWrite: true }, 'Next: Point the writers at the destination'],
   ['reverse', { ...running, canCommit: true }, 'Next: Stop the writers of the source'],
 ])('%s prints the next step, and --wait waits until it is done', async (command, after, next) => {
-  const reported = await runConvoy(command, '--url', url);
+  const reported = await runCommand(command, '--url', url);
   expect(reported).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('convoy ') as string });
   service.after[command] = after;
-  const waited = await runConvoy(command, '--wait', '--url', url);
+  const waited = await runCommand(command, '--wait', '--url', url);
   expect(waited).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(next) as string });
   expect(service.calls.filter((call) => call.command === command)).toHaveLength(2);
 });
 
 test('a timeout of --wait has its own exit code', async () => {
   service.report = running;
-  const late = await runConvoy('commit', '--wait', '1', '--url', url);
+  const late = await runCommand('commit', '--wait', '1', '--url', url);
   expect(late).toMatchObject({ code: 4, stderr: expect.stringContaining('Not within 1 s') as string });
 });
 
 test('a rejection and a failed migration print the next step', async () => {
   service.failure = new ConvoyError('cannotCommit');
-  expect(await runConvoy('commit', '--url', url)).toMatchObject({
+  expect(await runCommand('commit', '--url', url)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^cannotCommit: .*\nNext: .*convoy watch\n$/) as string,
   });
   service.failure = new ConvoyError('oplogHistoryLost');
-  expect(await runConvoy('watch', '--url', url)).toMatchObject({
+  expect(await runCommand('watch', '--url', url)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('oplogHistoryLost') as string,
   });
@@ -137,17 +137,17 @@ test('a rejection and a failed migration print the next step', async () => {
 
 test('progress is text or JSON', async () => {
   service.report = running;
-  const text = await runConvoy('progress', '--url', url);
+  const text = await runCommand('progress', '--url', url);
   expect(text.stdout).toMatch(/^RUNNING · collection copy\n\[#+-+\] 25\.0 % .*\nNext: /);
-  expect(JSON.parse((await runConvoy('progress', '--json', '--url', url)).stdout)).toEqual(running);
+  expect(JSON.parse((await runCommand('progress', '--json', '--url', url)).stdout)).toEqual(running);
 });
 
 test('the collections of a lone instance need a coordinator, by name', async () => {
-  expect(await runConvoy('progress', '--collections', '--url', url)).toMatchObject({
+  expect(await runCommand('progress', '--collections', '--url', url)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('only coordinators serve that') as string,
   });
-  expect((await runConvoy('progress', '--collections', '--sort', 'colour', '--url', url)).code).toBe(2);
+  expect((await runCommand('progress', '--collections', '--sort', 'colour', '--url', url)).code).toBe(2);
 });
 
 /** Runs `convoy watch` until its first output, then `act`. */
@@ -181,14 +181,14 @@ test('a reader that ends, such as head, ends watch without a message', async () 
 });
 
 test('--json prints replies, and the progress that --wait has waited for', async () => {
-  expect(JSON.parse((await runConvoy('pause', '--json', '--url', url)).stdout)).toEqual({ success: true });
+  expect(JSON.parse((await runCommand('pause', '--json', '--url', url)).stdout)).toEqual({ success: true });
   service.after['start'] = { ...running, canCommit: true };
-  const started = await runConvoy('start', '--json', '--wait', '--url', url);
+  const started = await runCommand('start', '--json', '--wait', '--url', url);
   expect(started).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(started.stdout)).toEqual({ success: true, progress: service.after['start'] });
   service.after['commit'] = { ...running, state: 'COMMITTED', canWrite: true };
-  expect((await runConvoy('commit', '--json', '--url', url)).code).toBe(0);
-  const watched = await runConvoy('watch', '--json', '--url', url);
+  expect((await runCommand('commit', '--json', '--url', url)).code).toBe(0);
+  const watched = await runCommand('watch', '--json', '--url', url);
   expect(
     watched.stdout
       .trim()
@@ -199,14 +199,14 @@ test('--json prints replies, and the progress that --wait has waited for', async
 
 test('--json prints every failure in the shape of the service', async () => {
   service.report = running;
-  const late = await runConvoy('commit', '--wait', '1', '--json', '--url', url);
+  const late = await runCommand('commit', '--wait', '1', '--json', '--url', url);
   expect(late.code).toBe(4);
   expect(JSON.parse(late.stdout)).toMatchObject({ success: false, error: 'notInTime' });
   service.failure = new ConvoyError('cannotCommit');
-  const refused = await runConvoy('commit', '--json', '--url', url);
+  const refused = await runCommand('commit', '--json', '--url', url);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cannotCommit: /) as string });
   expect(JSON.parse(refused.stdout)).toMatchObject({ success: false, error: 'cannotCommit' });
-  const misused = await runConvoy('commit', '--json', '--no-such-flag');
+  const misused = await runCommand('commit', '--json', '--no-such-flag');
   expect(misused.code).toBe(2);
   expect(JSON.parse(misused.stdout)).toEqual({
     success: false,
@@ -216,7 +216,7 @@ test('--json prints every failure in the shape of the service', async () => {
 });
 
 test('the help fits a screen of 24 lines and 80 columns', async () => {
-  const { code, stdout } = await runConvoy('--help');
+  const { code, stdout } = await runCommand('--help');
   expect(code).toBe(0);
   const lines = stdout.trimEnd().split('\n');
   // The prompt needs a line too.
@@ -225,16 +225,16 @@ test('the help fits a screen of 24 lines and 80 columns', async () => {
 });
 
 test('the help of a command fits 80 columns, by its flag and by its name', async () => {
-  const { stdout } = await runConvoy('start', '--help');
+  const { stdout } = await runCommand('start', '--help');
   expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
-  expect(await runConvoy('help', 'start')).toMatchObject({ code: 0, stdout });
+  expect(await runCommand('help', 'start')).toMatchObject({ code: 0, stdout });
 });
 
 test('completion prints a script', async () => {
   for (const shell of ['bash', 'zsh', 'fish'])
-    expect(await runConvoy('completion', shell)).toMatchObject({
+    expect(await runCommand('completion', shell)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('convoy') as string,
     });
-  expect((await runConvoy('completion', 'tcsh')).code).toBe(2);
+  expect((await runCommand('completion', 'tcsh')).code).toBe(2);
 });

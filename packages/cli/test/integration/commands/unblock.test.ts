@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
-import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { startReplicaSet } from '@convoy/simulator';
+import { runCommand } from '../../command-host.js';
 
 const password = 'secret';
 const users = [
@@ -28,7 +28,7 @@ test('convoy unblock allows user writes on a 7.0 cluster again', async () => {
     writeFileSync(files.cluster0, as('root', source));
     writeFileSync(files.cluster1, as('root', destination));
     const flags = ['--cluster0-file', files.cluster0, '--cluster1-file', files.cluster1];
-    const ended = await runConvoy('unblock', 'cluster0', ...flags);
+    const ended = await runCommand('unblock', 'cluster0', ...flags);
     expect(ended).toMatchObject({ code: 0, stdout: 'cluster0 accepts user writes again.\n', stderr: '' });
     await expect(write()).resolves.toMatchObject({ acknowledged: true });
   } finally {

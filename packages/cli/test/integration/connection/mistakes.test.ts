@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { asUnavailable } from '@convoy/instance/cluster/connection-failure';
 import { openCluster } from '@convoy/instance/cluster/open-cluster';
 import { writeFileSync } from 'node:fs';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { isFullRun, testSeed } from '../../../../../test/seed.js';
+import { runCommand } from '../../command-host.js';
 import { mistakes, type Places, startPlaces, unreadable } from './mistakes.js';
 
 let places: Places;
@@ -92,14 +92,14 @@ describe('other commands explain it in the same words', () => {
     ['unblock', () => ['cluster1', '--cluster0', cluster1, '--cluster1', to(places.refusing)], unnamed],
     ['probe', () => ['--cluster', to(places.refusing)], 'sourceUnavailable: The cluster'],
   ])('convoy %s', async (name, args, what) => {
-    const { stderr, code } = await runConvoy(name, ...args());
+    const { stderr, code } = await runCommand(name, ...args());
     expect(code).toBe(3);
     expect(withoutHosts(stderr)).toBe(refused(what));
   });
 
   it('convoy probe, of a refused login', async () => {
     const wrong = `mongodb://migrator:wrong@${places.router}/?authSource=admin`;
-    const { stderr } = await runConvoy('probe', '--cluster0-file', fileWith(wrong), '--cluster1-file', fileWith(wrong));
+    const { stderr } = await runCommand('probe', '--cluster0-file', fileWith(wrong), '--cluster1-file', fileWith(wrong));
     expect(stderr).toBe(
       'authenticationFailed: A cluster rejected the user or password of its connection string. Correct them, and ' +
         'percent-encode special characters.\n',
@@ -119,6 +119,6 @@ function fileWith(connectionString: string): string {
   return file;
 }
 
-function check(connectionString: string, ...flags: string[]): ReturnType<typeof runConvoy> {
-  return runConvoy('check', ...flags, '--cluster0-file', fileWith(connectionString), '--cluster1', cluster1);
+function check(connectionString: string, ...flags: string[]): ReturnType<typeof runCommand> {
+  return runCommand('check', ...flags, '--cluster0-file', fileWith(connectionString), '--cluster1', cluster1);
 }
