@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { runConvoy as convoy } from '@convoy/cli/environment/fleet/run-convoy';
 import type { OpenApiDocument } from '@convoy/api/http/openapi';
 import { answerChecker } from '../packages/api/test/unit/http/described-answers.js';
+import { runCommand } from '../packages/cli/test/command-host.js';
 import { Clusters, untilCanCommit } from './fleet.js';
 import { needs } from './requirements.js';
 
@@ -69,15 +70,15 @@ test(
       clusters.destination.connectionString,
     ];
 
-    const free = await convoy('check', '--no-verification', ...settings);
+    const free = await runCommand('check', '--no-verification', ...settings);
     expect(free).toMatchObject({ code: 0, stderr: '' });
     expect(free.stdout).toContain(`2 shards: ${clusters.source.shardIds.join(', ')}`);
     expect(free.stdout).toContain('A migration can start');
-    const exposed = await convoy('check', '--redis', 'redis://redis.example', '--no-verification', ...settings);
+    const exposed = await runCommand('check', '--redis', 'redis://redis.example', '--no-verification', ...settings);
     expect(exposed).toMatchObject({ code: 0, stderr: '' });
     expect(exposed.stdout).toMatch(/! warning +redis +Redis is used without a password and TLS/);
     expect(exposed.stdout).toMatch(/! warning +fleetSecret +Messages in Redis are not signed/);
-    const refused = await convoy('check', '--json', '--memory-bytes-max', '64MB', ...settings);
+    const refused = await runCommand('check', '--json', '--memory-bytes-max', '64MB', ...settings);
     expect(refused.code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({
       canStart: false,
@@ -94,11 +95,11 @@ test(
 );
 
 test('wrong usage, wrong settings and an absent service have different exit codes', async () => {
-  expect((await convoy('no-such-command')).code).toBe(2);
-  expect((await convoy('start', '--include', 'no json')).code).toBe(2);
-  expect((await convoy('progress', '--url', 'http://127.0.0.1:1')).code).toBe(3);
+  expect((await runCommand('no-such-command')).code).toBe(2);
+  expect((await runCommand('start', '--include', 'no json')).code).toBe(2);
+  expect((await runCommand('progress', '--url', 'http://127.0.0.1:1')).code).toBe(3);
   const unreachable = 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100';
-  const checked = await convoy('check', '--cluster0', unreachable, '--cluster1', unreachable);
+  const checked = await runCommand('check', '--cluster0', unreachable, '--cluster1', unreachable);
   expect(checked).toMatchObject({ code: 3, stderr: '' });
   expect(checked.stdout).toMatch(
     /sourceUnavailable: .* 127\.0\.0\.1:1: .*\n.*destinationUnavailable: .*127\.0\.0\.1:1: /,

@@ -6,7 +6,7 @@ import { isAlive } from './is-alive.js';
 import { needs } from './requirements.js';
 
 /** A small demo has every kind of collection, too. */
-const documents = '6000';
+const documents = '5000';
 /** The demo with --reverse goes the whole way of the other one first. */
 const canReverse = { version: [6, 0], guarded: true } as const;
 const inFull = !needs(canReverse).skip;

@@ -20,12 +20,18 @@ import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 /** Without the tests' own Redis, as processes are started. */
 const environment = (): NodeJS.ProcessEnv => ({ ...process.env, ...withoutRedisVariable });
 
-/** A coordinator in the process of the test, for fleets whose coordinator nobody kills. */
+/**
+ * A coordinator in the process of the test, for fleets whose coordinator nobody kills.
+ * @param settings more settings for its configuration
+ * @param name distinguishes its files from those of other coordinators
+ */
 export async function startCoordinatorHere(
   membership: FleetMembership,
   folder: ScratchFolder,
+  settings: Readonly<Record<string, unknown>> = {},
+  name = 'coordinator',
 ): Promise<FleetCoordinator> {
-  const config = configFile(folder, 'coordinator', { ...membership });
+  const config = configFile(folder, name, { ...membership, ...settings });
   let running = await startCoordinator({ config, port: '0' }, environment());
   const { url } = running;
   return {

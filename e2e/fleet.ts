@@ -15,6 +15,7 @@ import { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process'
 import {
   asProcesses,
   type Fleet,
+  type FleetCoordinator,
   type FleetInstance,
   startFleetAs,
   startLoneInstance,
@@ -172,13 +173,16 @@ export class Clusters implements AsyncDisposable {
     });
   }
 
-  /** One more coordinator for a fleet, with its own settings. */
+  /** One more coordinator for a fleet, with its own settings; in full runs it is a process. */
   startCoordinator(
-    { redis, name }: Fleet,
+    { redis, name }: Fleet<FleetInstance>,
     files: string,
     settings: Readonly<Record<string, unknown>>,
-  ): Promise<CoordinatorProcess> {
-    return CoordinatorProcess.start({ redis: redis.url, fleet: name }, this.folder, settings, files);
+  ): Promise<FleetCoordinator> {
+    const membership = { redis: redis.url, fleet: name };
+    return isFullRun
+      ? CoordinatorProcess.start(membership, this.folder, settings, files)
+      : startCoordinatorHere(membership, this.folder, settings, files);
   }
 
   /** A lone instance, without Redis. */

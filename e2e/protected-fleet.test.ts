@@ -36,7 +36,7 @@ test.skipIf(!hasOpenssl)(
   async () => {
     using authority = new TestAuthority();
     await using clusters = await Clusters.little({ source: { shards: 2 }, destination: { shards: 2 } });
-    await using fleet = await clusters.startFleet({ fleetSecret });
+    await using fleet = await clusters.startFleetHere({ fleetSecret });
     const tls = authority.issue('api');
     await using coordinator = await clusters.startCoordinator(fleet, 'protected', { fleetSecret, tls, token });
     const { url } = coordinator;

@@ -12,13 +12,14 @@ import { oplogEdges } from './oplog-edges.js';
 const megabyte = 2 ** 20;
 /**
  * With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. Otherwise the copy takes
- * about one, and the oplog holds some seconds, for which an instance may be kept from reading on a busy machine.
+ * about half of one, and the oplog holds three to six seconds, for which an instance may be kept from reading on a busy
+ * machine.
  */
 const size = isFullRun
   ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 }
-  : { orders: 3_500, oplogBytes: 3 * megabyte, loadRateBytesPerSecond: 75_000 };
+  : { orders: 1_500, oplogBytes: 3 * megabyte, loadRateBytesPerSecond: 75_000 };
 /**
- * The copy must take at least this many times the oplog window to prove anything; alone it takes ten times as long.
+ * The copy must take at least this many times the oplog window to prove anything; alone it takes five times as long.
  * Beside other work the writes that fill the oplog become slower, and the copy does not: its rate is limited.
  */
 const oplogsPerCopy = isFullRun ? 5 : 2;

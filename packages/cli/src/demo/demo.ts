@@ -31,8 +31,10 @@ export interface DemoOptions {
   json: boolean;
 }
 
-/** Operations per second of the live workload: clearly visible, but light for a small host. */
-const workloadRate = 500;
+/** Operations per second of the live workload at most: clearly visible, but light for a small host. */
+const workloadRateMax = 500;
+/** The workload writes at most one document of so many per second: a small demo stays small. */
+const documentsPerOperation = 20;
 /** How long the workload continues after the copy, to show the application of changes. */
 const applyStretch_ms = 5_000;
 /** The first release that blocks user writes, without which there is no way back. */
@@ -158,8 +160,9 @@ async function loadSource(
 function workloadOf({ workload, documents }: DemoOptions, say: Say): Omit<WorkloadOptions, 'client'> | null {
   if (!workload) return null;
   const seed = randomInt(2 ** 31);
-  say(`Writing to the source continuously: ${workloadRate} operations/s (seed ${seed})`);
-  return { measurements: demoSizes(documents).measurements, operationsPerSecond: workloadRate, seed };
+  const operationsPerSecond = Math.min(workloadRateMax, documents / documentsPerOperation);
+  say(`Writing to the source continuously: ${operationsPerSecond} operations/s (seed ${seed})`);
+  return { measurements: demoSizes(documents).measurements, operationsPerSecond, seed };
 }
 
 /** The users of the new cluster continue behind the last `_id`. */

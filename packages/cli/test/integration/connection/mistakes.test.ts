@@ -99,7 +99,13 @@ describe('other commands explain it in the same words', () => {
 
   it('convoy probe, of a refused login', async () => {
     const wrong = `mongodb://migrator:wrong@${places.router}/?authSource=admin`;
-    const { stderr } = await runCommand('probe', '--cluster0-file', fileWith(wrong), '--cluster1-file', fileWith(wrong));
+    const { stderr } = await runCommand(
+      'probe',
+      '--cluster0-file',
+      fileWith(wrong),
+      '--cluster1-file',
+      fileWith(wrong),
+    );
     expect(stderr).toBe(
       'authenticationFailed: A cluster rejected the user or password of its connection string. Correct them, and ' +
         'percent-encode special characters.\n',
