@@ -12,7 +12,7 @@ const twoShards = { source: { shards: 2 }, destination: { shards: 2 } };
 /** More than the 16 MB from which on a collection is divided between instances, of documents of 1 KB. */
 const orders = 18_000;
 /** As many bytes in fewer documents. */
-const largeOrders = { count: 4_000, padding: 'x'.repeat(5_000) };
+const largeOrders = { count: 1_000, padding: 'x'.repeat(20_000) };
 /** More than all other collections have together. */
 const othersBytesMax = 2_000_000;
 const throughRouter = { sourceAccess: 'router' } as const;
