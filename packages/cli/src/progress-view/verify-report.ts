@@ -6,7 +6,7 @@ import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quanti
 import { mismatchLine, skippedLine, verdictLine } from './verify-lines.js';
 
 /** Content of a report besides the result. */
-export interface ReportContext {
+export interface ReportContent {
   filter: ComparisonFilter;
   options: ComparisonOptions;
   /** The first mismatches. */
@@ -16,11 +16,11 @@ export interface ReportContext {
 }
 
 /** The Markdown report for a change ticket: what was compared, when, how, and the result. */
-export function verifyReport(ended: EndedComparison, context: ReportContext): string {
+export function verifyReport(ended: EndedComparison, content: ReportContent): string {
   const sections = [
     ['# Comparison of two MongoDB clusters', '', `**${verdictLine(ended)}**`],
-    ['## Scope', '', ...comparedLines(ended, context)],
-    ['## How', '', ...ruleLines(ended, context.options)],
+    ['## Scope', '', ...comparedLines(ended, content)],
+    ['## How', '', ...ruleLines(ended, content.options)],
     [
       '## Definitions',
       '',
@@ -29,13 +29,13 @@ export function verifyReport(ended: EndedComparison, context: ReportContext): st
         ended.differences.map(({ kind, namespace, detail }) => `${code(namespace)} ${kind}: ${detail}`),
       ),
     ],
-    ['## Documents', '', ...documentLines(ended, context)],
+    ['## Documents', '', ...documentLines(ended, content)],
     ['## Not compared', '', ...notComparedLines(ended)],
   ];
   return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function comparedLines(ended: EndedComparison, { filter }: ReportContext): string[] {
+function comparedLines(ended: EndedComparison, { filter }: ReportContent): string[] {
   const { totals, started_ms, ended_ms, runs } = ended;
   const { includeNamespaces, excludeNamespaces, namespaceRemap = [] } = filter;
   const isFiltered = includeNamespaces.length + excludeNamespaces.length > 0;
@@ -78,7 +78,7 @@ function ruleLines(
   ];
 }
 
-function documentLines({ totals }: EndedComparison, { shown, mismatchFile }: ReportContext): string[] {
+function documentLines({ totals }: EndedComparison, { shown, mismatchFile }: ReportContent): string[] {
   const all = totals.mismatches + totals.suspects;
   const lines = [
     `- ${countText(totals.mismatches)} proven different`,

@@ -2,7 +2,7 @@ import { MongoClient, type Timestamp } from 'mongodb';
 import { benchNamespace } from '../bench-data.js';
 import { readUsage } from '../process-usage.js';
 import type { LoadOrder, LoadReport, LoadStep, StepResult } from './load-order.js';
-import type { LoadContext, Moved } from './load-context.js';
+import type { LoadState, Moved } from './load-state.js';
 import { readAll, readSnapshot, readStream } from './read-load.js';
 import { changeAll, insertAll } from './write-load.js';
 
@@ -14,11 +14,11 @@ export async function runLoad(order: LoadOrder): Promise<LoadReport> {
   const router = new MongoClient(order.connectionString);
   const shard = new MongoClient(order.shardConnectionString);
   try {
-    const context: LoadContext = { router, shard, documents: order.documents, started: new Map(), shardDocuments: 0 };
+    const state: LoadState = { router, shard, documents: order.documents, started: new Map(), shardDocuments: 0 };
     const measured: StepResult[] = [];
     for (const step of order.steps) {
-      await prepare(step, context);
-      measured.push(await measure(order.serverPid, () => run(step, context)));
+      await prepare(step, state);
+      measured.push(await measure(order.serverPid, () => run(step, state)));
     }
     return { measured };
   } finally {
@@ -26,18 +26,15 @@ export async function runLoad(order: LoadOrder): Promise<LoadReport> {
   }
 }
 
-async function prepare(step: LoadStep, context: LoadContext): Promise<void> {
-  const few = { ...context, documents: Math.min(context.documents, warmUpDocuments) };
+async function prepare(step: LoadStep, state: LoadState): Promise<void> {
+  const few = { ...state, documents: Math.min(state.documents, warmUpDocuments) };
   if (step.kind === 'insert') await insertAll(few, `warmUp_${step.key}_${step.use}`, step.use);
   if (step.kind === 'read') await readAll(few, `warmUp_${step.key}_${step.use}`, step.use);
   const change =
     step.kind === 'insert' && step.key === 'hashed' ? 'insert' : step.kind === 'change' ? step.change : undefined;
-  if (change !== undefined) context.started.set(change, await clusterTime(context.router));
+  if (change !== undefined) state.started.set(change, await clusterTime(state.router));
   if (change === 'delete')
-    context.shardDocuments = await context.shard
-      .db(benchNamespace.database)
-      .collection('hashed')
-      .estimatedDocumentCount();
+    state.shardDocuments = await state.shard.db(benchNamespace.database).collection('hashed').estimatedDocumentCount();
 }
 
 async function clusterTime(client: MongoClient): Promise<Timestamp> {
@@ -45,18 +42,18 @@ async function clusterTime(client: MongoClient): Promise<Timestamp> {
   return operationTime;
 }
 
-function run(step: LoadStep, context: LoadContext): Promise<Moved> {
+function run(step: LoadStep, state: LoadState): Promise<Moved> {
   switch (step.kind) {
     case 'insert':
-      return insertAll(context, step.key, step.use);
+      return insertAll(state, step.key, step.use);
     case 'change':
-      return changeAll(context, step.change);
+      return changeAll(state, step.change);
     case 'read':
-      return readAll(context, step.key, step.use);
+      return readAll(state, step.key, step.use);
     case 'snapshot':
-      return readSnapshot(context, step.from);
+      return readSnapshot(state, step.from);
     case 'stream':
-      return readStream(context, step.events, step.from);
+      return readStream(state, step.events, step.from);
   }
 }
 

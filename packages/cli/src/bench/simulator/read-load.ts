@@ -1,10 +1,10 @@
 import type { AbstractCursor } from 'mongodb';
 import { benchDocumentBytes, benchNamespace } from '../bench-data.js';
-import type { LoadContext, Moved } from './load-context.js';
+import type { LoadState, Moved } from './load-state.js';
 import { batchDocuments, type ChangeKind, type DriverUse } from './load-order.js';
 
 /** Reads a collection to its end. Plain: documents decoded to objects; raw: `raw: true`, documents as bytes. */
-export async function readAll({ router }: LoadContext, collection: string, use: DriverUse): Promise<Moved> {
+export async function readAll({ router }: LoadState, collection: string, use: DriverUse): Promise<Moved> {
   const cursor = router
     .db(benchNamespace.database)
     .collection(collection)
@@ -17,7 +17,7 @@ export async function readAll({ router }: LoadContext, collection: string, use: 
  * Reads the hashed collection raw, in `_id` order, as it was when its updates started.
  * @param from the router merges its shards; a shard returns its own part
  */
-export function readSnapshot({ router, shard, started }: LoadContext, from: 'router' | 'shard'): Promise<Moved> {
+export function readSnapshot({ router, shard, started }: LoadState, from: 'router' | 'shard'): Promise<Moved> {
   const client = from === 'router' ? router : shard;
   const readConcern = { level: 'snapshot', atClusterTime: started.get('update') };
   const command = {
@@ -36,7 +36,7 @@ export function readSnapshot({ router, shard, started }: LoadContext, from: 'rou
 
 /** Reads the events of one kind of write of the hashed collection, raw. */
 export function readStream(
-  { router, shard, started, documents, shardDocuments }: LoadContext,
+  { router, shard, started, documents, shardDocuments }: LoadState,
   events: ChangeKind,
   from: 'router' | 'shard',
 ): Promise<Moved> {

@@ -1,7 +1,7 @@
 import { statementField } from '@convoy/instance/cluster/driver/driver-sequence';
 import { BSON, type Collection, type Document } from 'mongodb';
 import { benchDocument, benchDocumentBytes, benchNamespace } from '../bench-data.js';
-import type { LoadContext, Moved } from './load-context.js';
+import type { LoadState, Moved } from './load-state.js';
 import { batchDocuments, type DriverUse } from './load-order.js';
 
 interface NumberedDocument extends Document {
@@ -15,11 +15,7 @@ const writesInFlight = 4;
  * Inserts documents 0 to `documents` in unordered batches. Plain: `insertMany` of objects, which the driver serialises;
  * raw: an `insert` command with a document sequence of ready-made bytes.
  */
-export async function insertAll(
-  { router, documents }: LoadContext,
-  collection: string,
-  use: DriverUse,
-): Promise<Moved> {
+export async function insertAll({ router, documents }: LoadState, collection: string, use: DriverUse): Promise<Moved> {
   const database = router.db(benchNamespace.database);
   const target = database.collection<NumberedDocument>(collection);
   await inBatches(documents, async (from, count) => {
@@ -50,7 +46,7 @@ function rawBatch(from: number, count: number): Uint8Array[] {
 }
 
 /** Updates or deletes every document of the hashed collection, one statement each. */
-export async function changeAll({ router, documents }: LoadContext, change: 'update' | 'delete'): Promise<Moved> {
+export async function changeAll({ router, documents }: LoadState, change: 'update' | 'delete'): Promise<Moved> {
   const target: Collection<NumberedDocument> = router.db(benchNamespace.database).collection('hashed');
   await inBatches(documents, async (from, count) => {
     const ids = Array.from({ length: count }, (_, index) => from + index);

@@ -6,8 +6,8 @@ import type { TaskStats } from './task-stats.js';
 /** A new partition waits while the stream reader is further behind the source than this. */
 export const readBehindMax_seconds = 60;
 
-/** What an instance's lag stats are computed from, at one moment. */
-export interface LagInput {
+/** Readings of one moment, from which an instance computes its lag stats. */
+export interface LagReadings {
   /** Of a monotonic clock. */
   at_ms: number;
   /** Of each own task; empty while none runs, as in a pause. */
@@ -44,27 +44,27 @@ export class LagTracker {
   #isReadBehind = false;
   #isOplogShort = false;
 
-  /** Takes the present input and returns the stats and warnings. */
-  take(input: LagInput): LagStats {
-    const { stats } = input;
+  /** Takes the present readings and returns the stats and warnings. */
+  take(readings: LagReadings): LagStats {
+    const { stats } = readings;
     const follows = stats.length > 0 && stats.every(({ followsStream }) => followsStream);
     const crudLag_seconds = stats.length === 0 ? null : Math.max(...stats.map(({ lag_seconds }) => lag_seconds));
     const applies = follows && stats.every(({ copyDone }) => copyDone);
     this.#catchUp =
-      applies && crudLag_seconds !== null ? nextCatchUp(this.#catchUp, crudLag_seconds, input.at_ms) : null;
+      applies && crudLag_seconds !== null ? nextCatchUp(this.#catchUp, crudLag_seconds, readings.at_ms) : null;
     const seconds = this.#catchUp?.seconds ?? null;
     return {
-      ddlLag_seconds: this.#ddlLag(input),
+      ddlLag_seconds: this.#ddlLag(readings),
       catchUp_seconds: seconds === null ? null : Math.round(seconds),
       warnings: [
-        ...this.#readWarning(input),
-        ...this.#standingWarning(input, crudLag_seconds),
-        ...this.#oplogWarning(input),
+        ...this.#readWarning(readings),
+        ...this.#standingWarning(readings, crudLag_seconds),
+        ...this.#oplogWarning(readings),
       ],
     };
   }
 
-  #ddlLag({ sourceTime_seconds, ddlWatermark_seconds, ddlChanges: { known, done } }: LagInput): number | null {
+  #ddlLag({ sourceTime_seconds, ddlWatermark_seconds, ddlChanges: { known, done } }: LagReadings): number | null {
     if (sourceTime_seconds === null || ddlWatermark_seconds === null) return null;
     if (known <= done) this.#undone = null;
     else if (this.#undone?.done !== done) this.#undone = { done, since_seconds: sourceTime_seconds };
@@ -72,7 +72,7 @@ export class LagTracker {
     return Math.max(0, sourceTime_seconds - below_seconds);
   }
 
-  #readWarning({ stats }: LagInput): Warning[] {
+  #readWarning({ stats }: LagReadings): Warning[] {
     const behind = Math.max(0, ...stats.map(({ readLag_seconds }) => readLag_seconds));
     this.#isReadBehind =
       behind > (this.#isReadBehind ? readBehindMax_seconds / hysteresis_ratio : readBehindMax_seconds);
@@ -89,7 +89,7 @@ export class LagTracker {
   }
 
   /** Once a lag that does not shrink has caused a warning, the warning stays until the lag shrinks or is gone. */
-  #standingWarning({ at_ms }: LagInput, lag_seconds: number | null): Warning[] {
+  #standingWarning({ at_ms }: LagReadings, lag_seconds: number | null): Warning[] {
     const stands =
       this.#catchUp !== null && this.#catchUp.seconds === null && (lag_seconds ?? 0) > steadyLagMax_seconds;
     this.#standingSince_ms = stands ? (this.#standingSince_ms ?? at_ms) : null;
@@ -104,7 +104,7 @@ export class LagTracker {
     ];
   }
 
-  #oplogWarning({ oplogRemaining_seconds }: LagInput): Warning[] {
+  #oplogWarning({ oplogRemaining_seconds }: LagReadings): Warning[] {
     const remaining = oplogRemaining_seconds ?? Infinity;
     this.#isOplogShort = remaining < (this.#isOplogShort ? oplogShort_seconds * hysteresis_ratio : oplogShort_seconds);
     if (!this.#isOplogShort) return [];

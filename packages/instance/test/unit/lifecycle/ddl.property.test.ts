@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { stepsOfCollections, stepsWithDdl } from '../model/ddl.js';
 import { equalAfterHistories, historiesOf, historiesWithin_ms } from '../model/equal-after-histories.js';
-import type { WorldInput } from '../model/world.js';
+import type { WorldOptions } from '../model/world.js';
 import { modelIds } from '../model/workload.js';
 
 const quiet = { network: 0, snapshotTooOld: 0, cursorLost: 0 };
@@ -10,7 +10,7 @@ const rough = { network: 0.01, snapshotTooOld: 0.02, cursorLost: 0.02 };
 const noEnds = { stop: 0, crash: 0, freeze: 0 };
 const ends = { stop: 0.003, crash: 0.006, freeze: 0.003 };
 
-type Settings = Pick<WorldInput, 'faults' | 'ends'> & { leaderEnds: number; access: 'direct' | 'router' };
+type Settings = Pick<WorldOptions, 'faults' | 'ends'> & { leaderEnds: number; access: 'direct' | 'router' };
 
 /**
  * Random histories with drops, renames, exchanged names and recreated collections. The message of a failure has its

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { isFullRun } from '../../../../../test/seed.js';
-import { World, type WorldInput } from './world.js';
+import { World, type WorldOptions } from './world.js';
 
 /** For longer searches than every run of the tests needs. */
 const runsFactor = Number(process.env.CONVOY_TEST_RUNS ?? 1);
@@ -21,7 +21,7 @@ export function historiesOf(count: number): number {
  */
 export async function equalAfterHistories<Changes>(
   histories: fc.Arbitrary<Changes>,
-  inputOf: (changes: Changes) => WorldInput,
+  inputOf: (changes: Changes) => WorldOptions,
   numRuns: number,
 ): Promise<void> {
   await fc.assert(

@@ -23,7 +23,7 @@ import { modelStart, type SourceHistory } from './source-history.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 /** What a leader works with. */
-export interface LeaderInput {
+export interface LeaderModelDependencies {
   source: SourceHistory;
   destination: DestinationModel;
   scheduler: Scheduler;
@@ -65,7 +65,7 @@ export class LeaderModel {
     timeAboveAll: (signal: AbortSignal) => this.#timeNow(signal),
   };
 
-  constructor(private readonly input: LeaderInput) {
+  constructor(private readonly input: LeaderModelDependencies) {
     this.#network = new Network(input.scheduler, input.faults);
     const client = new DestinationClient(input.destination, this.#network, () => undefined, true);
     this.#metadata = new Metadata(client, input.retrying);

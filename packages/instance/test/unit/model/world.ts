@@ -17,7 +17,7 @@ import { modelIds, type Step } from './workload.js';
 const nothingAbove = { writes: 0, createsAndDrops: 0, deletedIn: new Set() };
 
 /** Everything that a run of the model depends on. */
-export interface WorldInput {
+export interface WorldOptions {
   seed: number;
   shards: number;
   /**
@@ -63,7 +63,7 @@ export class World {
   #leader: LeaderModel | null = null;
   #moments = 0;
 
-  constructor(private readonly input: WorldInput) {
+  constructor(private readonly input: WorldOptions) {
     this.#scheduler = new Scheduler(randomOf(input.seed));
     this.source = new SourceHistory(input.shards);
     this.source.catalog.showsCreations = input.ddlChanges?.showsCreations ?? false;

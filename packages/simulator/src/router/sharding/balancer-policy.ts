@@ -22,7 +22,7 @@ export interface BalancedShard {
   readonly bytes: number;
 }
 
-export interface BalancingInput {
+export interface BalancedCollection {
   readonly collection: ShardedCollection;
   readonly shards: readonly BalancedShard[];
   readonly zones: readonly ZoneRange[];
@@ -37,7 +37,7 @@ const rangesApartMax = 3;
  * The moves of one round for one collection: off draining shards first, then into zones, then for evenness. Each shard
  * takes part in one move at most; jumbo chunks stay (server source: balancer policy).
  */
-export function planMoves(input: BalancingInput): PlannedMove[] {
+export function planMoves(balanced: BalancedCollection): PlannedMove[] {
   const used = new Set<string>();
   const moves: PlannedMove[] = [];
   const take = (move: PlannedMove | undefined): boolean => {
@@ -46,36 +46,36 @@ export function planMoves(input: BalancingInput): PlannedMove[] {
     used.add(move.chunk.shard).add(move.to);
     return true;
   };
-  for (const move of drainingMoves(input)) take(move);
-  for (const move of zoneMoves(input)) take(move);
-  const names = new Set([...input.zones.map(({ zone }) => zone), '']);
-  for (const zone of names) take(evenMove(input, zone, used));
+  for (const move of drainingMoves(balanced)) take(move);
+  for (const move of zoneMoves(balanced)) take(move);
+  const names = new Set([...balanced.zones.map(({ zone }) => zone), '']);
+  for (const zone of names) take(evenMove(balanced, zone, used));
   return moves;
 }
 
-function* drainingMoves(input: BalancingInput): Generator<PlannedMove | undefined> {
-  const leaving = new Set(input.shards.filter((shard) => shard.draining).map((shard) => shard.id));
-  for (const chunk of movable(input)) if (leaving.has(chunk.shard)) yield toLeastLoaded(input, chunk, 'draining');
+function* drainingMoves(balanced: BalancedCollection): Generator<PlannedMove | undefined> {
+  const leaving = new Set(balanced.shards.filter((shard) => shard.draining).map((shard) => shard.id));
+  for (const chunk of movable(balanced)) if (leaving.has(chunk.shard)) yield toLeastLoaded(balanced, chunk, 'draining');
 }
 
-function* zoneMoves(input: BalancingInput): Generator<PlannedMove | undefined> {
-  for (const chunk of movable(input)) {
-    const zone = zoneOf(input, chunk);
-    const owner = input.shards.find((shard) => shard.id === chunk.shard);
-    if (zone !== '' && owner?.zones.has(zone) === false) yield toLeastLoaded(input, chunk, 'zoneViolation');
+function* zoneMoves(balanced: BalancedCollection): Generator<PlannedMove | undefined> {
+  for (const chunk of movable(balanced)) {
+    const zone = zoneOf(balanced, chunk);
+    const owner = balanced.shards.find((shard) => shard.id === chunk.shard);
+    if (zone !== '' && owner?.zones.has(zone) === false) yield toLeastLoaded(balanced, chunk, 'zoneViolation');
   }
 }
 
-function evenMove(input: BalancingInput, zone: string, used: ReadonlySet<string>): PlannedMove | undefined {
-  const candidates = receivers(input, zone);
+function evenMove(balanced: BalancedCollection, zone: string, used: ReadonlySet<string>): PlannedMove | undefined {
+  const candidates = receivers(balanced, zone);
   const loads = candidates
-    .map((shard) => ({ shard, load: loadOf(input, shard, zone) }))
+    .map((shard) => ({ shard, load: loadOf(balanced, shard, zone) }))
     .sort((a, b) => a.load - b.load);
   const least = loads.find(({ shard }) => !used.has(shard.id));
   const most = [...loads].reverse().find(({ shard }) => !used.has(shard.id));
   if (least === undefined || most === undefined || least === most) return undefined;
-  if (!isApart(input, zone, candidates.length, least.load, most.load)) return undefined;
-  const chunk = movable(input).find((each) => each.shard === most.shard.id && zoneOf(input, each) === zone);
+  if (!isApart(balanced, zone, candidates.length, least.load, most.load)) return undefined;
+  const chunk = movable(balanced).find((each) => each.shard === most.shard.id && zoneOf(balanced, each) === zone);
   return chunk === undefined ? undefined : { chunk, to: least.shard.id, reason: 'chunksImbalance' };
 }
 
@@ -83,38 +83,39 @@ function evenMove(input: BalancingInput, zone: string, used: ReadonlySet<string>
  * By chunks: the fullest shard has at least one above the average, and the emptiest fewer than the average. By bytes:
  * three ranges.
  */
-function isApart(input: BalancingInput, zone: string, shards: number, least: number, most: number): boolean {
-  if (input.rangeBytes !== undefined) return most - least >= rangesApartMax * input.rangeBytes;
-  const total = input.collection.chunks.chunks.filter((chunk) => zoneOf(input, chunk) === zone).length;
+function isApart(balanced: BalancedCollection, zone: string, shards: number, least: number, most: number): boolean {
+  if (balanced.rangeBytes !== undefined) return most - least >= rangesApartMax * balanced.rangeBytes;
+  const total = balanced.collection.chunks.chunks.filter((chunk) => zoneOf(balanced, chunk) === zone).length;
   const fraction = Math.round(total / shards);
   return most > fraction && least < fraction;
 }
 
-function toLeastLoaded(input: BalancingInput, chunk: Chunk, reason: ViolationKind): PlannedMove | undefined {
-  const zone = zoneOf(input, chunk);
-  const [least] = receivers(input, zone)
+function toLeastLoaded(balanced: BalancedCollection, chunk: Chunk, reason: ViolationKind): PlannedMove | undefined {
+  const zone = zoneOf(balanced, chunk);
+  const [least] = receivers(balanced, zone)
     .filter((shard) => shard.id !== chunk.shard)
-    .map((shard) => ({ shard, load: loadOf(input, shard, zone) }))
+    .map((shard) => ({ shard, load: loadOf(balanced, shard, zone) }))
     .sort((a, b) => a.load - b.load);
   return least === undefined ? undefined : { chunk, to: least.shard.id, reason };
 }
 
-function receivers({ shards }: BalancingInput, zone: string): BalancedShard[] {
+function receivers({ shards }: BalancedCollection, zone: string): BalancedShard[] {
   return shards.filter((shard) => !shard.draining && (zone === '' || shard.zones.has(zone)));
 }
 
-function loadOf(input: BalancingInput, shard: BalancedShard, zone: string): number {
-  if (input.rangeBytes !== undefined) return shard.bytes;
-  return input.collection.chunks.chunks.filter((chunk) => chunk.shard === shard.id && zoneOf(input, chunk) === zone)
-    .length;
+function loadOf(balanced: BalancedCollection, shard: BalancedShard, zone: string): number {
+  if (balanced.rangeBytes !== undefined) return shard.bytes;
+  return balanced.collection.chunks.chunks.filter(
+    (chunk) => chunk.shard === shard.id && zoneOf(balanced, chunk) === zone,
+  ).length;
 }
 
-function movable({ collection }: BalancingInput): Chunk[] {
+function movable({ collection }: BalancedCollection): Chunk[] {
   return collection.chunks.chunks.filter((chunk) => chunk.jumbo !== true);
 }
 
 /** The zone that holds the whole chunk. Empty for none. */
-function zoneOf({ collection, zones }: BalancingInput, chunk: Chunk): string {
+function zoneOf({ collection, zones }: BalancedCollection, chunk: Chunk): string {
   const zone = zones.find((each) => {
     const [min, max] = zoneKeys(collection, each);
     return compareKeys(min, chunk.min) <= 0 && compareKeys(chunk.max, max) <= 0;

@@ -7,7 +7,7 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError } from '../../node/command.js';
 import { doc } from '../../node/doc-fields.js';
 import type { NodeRelease } from '../../node/node-release.js';
-import { type BalancingInput, planMoves, zoneSplits } from './balancer-policy.js';
+import { type BalancedCollection, planMoves, zoneSplits } from './balancer-policy.js';
 import { balancerSettings, inWindow, isExempt, splitsByItself } from './balancer-settings.js';
 import { markJumbo, splitChunk } from './chunk-changes.js';
 import { inRange } from './chunk-lookup.js';
@@ -76,7 +76,7 @@ export class Balancer {
   }
 
   /** All imbalances of a collection, as the moves that would remove them. */
-  input(collection: ShardedCollection): BalancingInput {
+  input(collection: ShardedCollection): BalancedCollection {
     const {
       migration,
       configShard,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type LagInput, LagTracker } from '../../../../src/lifecycle/stats/lag.js';
+import { type LagReadings, LagTracker } from '../../../../src/lifecycle/stats/lag.js';
 
 const task = { lag_seconds: 3, readLag_seconds: 1, followsStream: true, copyDone: true };
 
-function inputOf(changes: Partial<LagInput> = {}): LagInput {
+function inputOf(changes: Partial<LagReadings> = {}): LagReadings {
   const ddlChanges = { known: 0, done: 0 };
   return {
     at_ms: 0,
@@ -17,7 +17,7 @@ function inputOf(changes: Partial<LagInput> = {}): LagInput {
 }
 
 /** The tracker's last result for a series of moments, a second apart. */
-function after(...moments: Partial<LagInput>[]) {
+function after(...moments: Partial<LagReadings>[]) {
   const tracker = new LagTracker();
   const said = moments.map((changes, second) => tracker.take(inputOf({ at_ms: second * 1000, ...changes })));
   const last = said.at(-1);
@@ -73,7 +73,7 @@ describe('the time to catch up', () => {
 
 describe('a warning', () => {
   it('warns that the stream reader is far behind, until it is near again', () => {
-    const read = (readLag_seconds: number): Partial<LagInput> => ({ stats: [{ ...task, readLag_seconds }] });
+    const read = (readLag_seconds: number): Partial<LagReadings> => ({ stats: [{ ...task, readLag_seconds }] });
     expect(after(read(60)).names).toEqual([]);
     expect(after(read(61)).names).toEqual(['streamFarBehind']);
     expect(after(read(61), read(40)).names).toEqual(['streamFarBehind']);
@@ -81,7 +81,7 @@ describe('a warning', () => {
   });
 
   it('warns that a lag does not shrink, after a while', () => {
-    const standing = (seconds: number): Partial<LagInput>[] =>
+    const standing = (seconds: number): Partial<LagReadings>[] =>
       Array.from({ length: seconds }, () => ({ stats: [{ ...task, lag_seconds: 300 }] }));
     expect(after(...standing(60)).names).toEqual([]);
     expect(after(...standing(61)).names).toEqual(['notCatchingUp']);
@@ -89,7 +89,7 @@ describe('a warning', () => {
   });
 
   it('warns that an oplog runs out, until there is room again', () => {
-    const left = (oplogRemaining_seconds: number | null): Partial<LagInput> => ({ oplogRemaining_seconds });
+    const left = (oplogRemaining_seconds: number | null): Partial<LagReadings> => ({ oplogRemaining_seconds });
     expect(after(left(3600)).names).toEqual([]);
     expect(after(left(3599)).names).toEqual(['oplogRunningOut']);
     expect(after(left(3599), left(5000)).names).toEqual(['oplogRunningOut']);

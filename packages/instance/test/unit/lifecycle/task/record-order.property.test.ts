@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { equalAfterHistories, historiesWithin_ms } from '../../model/equal-after-histories.js';
-import type { WorldInput } from '../../model/world.js';
+import type { WorldOptions } from '../../model/world.js';
 import { steps, stepsOfCluster } from '../../model/workload.js';
 
 const quiet = { network: 0, snapshotTooOld: 0, cursorLost: 0 };
@@ -9,7 +9,7 @@ const rough = { network: 0.01, snapshotTooOld: 0.03, cursorLost: 0.02 };
 const noEnds = { stop: 0, crash: 0, freeze: 0 };
 const ends = { stop: 0.004, crash: 0.008, freeze: 0.004 };
 
-type Settings = Pick<WorldInput, 'shards' | 'faults' | 'ends' | 'rereadRequestsMax' | 'inRecordOrder'>;
+type Settings = Pick<WorldOptions, 'shards' | 'faults' | 'ends' | 'rereadRequestsMax' | 'inRecordOrder'>;
 
 /** Random histories with these settings, read directly from the shards in the order of their records. */
 async function destinationEqualsSource(settings: Settings, numRuns: number): Promise<void> {

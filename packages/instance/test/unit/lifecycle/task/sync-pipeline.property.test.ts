@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { equalAfterHistories, historiesOf, historiesWithin_ms } from '../../model/equal-after-histories.js';
-import type { WorldInput } from '../../model/world.js';
+import type { WorldOptions } from '../../model/world.js';
 import { modelIds, stepsOfCluster, steps } from '../../model/workload.js';
 
 const quiet = { network: 0, snapshotTooOld: 0, cursorLost: 0 };
 const rough = { network: 0.01, snapshotTooOld: 0.03, cursorLost: 0.02 };
 const noEnds = { stop: 0, crash: 0, freeze: 0 };
 
-type Settings = Pick<WorldInput, 'shards' | 'faults' | 'ends' | 'rereadRequestsMax'>;
+type Settings = Pick<WorldOptions, 'shards' | 'faults' | 'ends' | 'rereadRequestsMax'>;
 
 /** Random histories with these settings. The message of a failure has its seed and history. */
 async function destinationEqualsSource(

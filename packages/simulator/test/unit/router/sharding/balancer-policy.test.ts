@@ -7,7 +7,7 @@ import type { ZoneRange } from '../../../../src/config/zone.js';
 import { doc } from '../../../../src/node/doc-fields.js';
 import {
   type BalancedShard,
-  type BalancingInput,
+  type BalancedCollection,
   planMoves,
   zoneSplits,
 } from '../../../../src/router/sharding/balancer-policy.js';
@@ -57,7 +57,7 @@ function zone(min: number, max: number, name: string): ZoneRange {
   };
 }
 
-function plan(input: Partial<BalancingInput> & { collection: ShardedCollection }): string[] {
+function plan(input: Partial<BalancedCollection> & { collection: ShardedCollection }): string[] {
   const whole = { shards: [shard('a'), shard('b'), shard('c')], zones: [], rangeBytes: undefined, ...input };
   return planMoves(whole).map(({ chunk, to, reason }) => `${chunk.shard}>${to} ${reason}`);
 }

@@ -1,8 +1,8 @@
 import type { MongoClient, Timestamp } from 'mongodb';
 import type { ChangeKind } from './load-order.js';
 
-/** Context of the steps. */
-export interface LoadContext {
+/** What the steps share: their clients, and what one leaves for the next. */
+export interface LoadState {
   router: MongoClient;
   shard: MongoClient;
   documents: number;
