@@ -84,9 +84,9 @@ export class FaultyFleet implements AsyncDisposable {
   }
 
   /** Held commands of the members, for messages. */
-  get kept(): string[] {
+  get held(): string[] {
     return this.members.flatMap(({ id, gate }) =>
-      gate.kept.map(({ name, database, target }) => `${id}: ${name} ${database} ${target}`),
+      gate.held.map(({ name, database, target }) => `${id}: ${name} ${database} ${target}`),
     );
   }
 

@@ -86,8 +86,8 @@ async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
       .findOne();
     const catalog = await catalogOf(destination);
     return {
-      isIdle: record !== null && (fleet.kept.length > 0 || hasNothingToDo(record)),
-      kept: fleet.kept,
+      isIdle: record !== null && (fleet.held.length > 0 || hasNothingToDo(record)),
+      held: fleet.held,
       catalog,
     };
   };
@@ -99,7 +99,7 @@ async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
     return last.isIdle && isDeepStrictEqual(last, former);
   };
   await pollUntil('the definitions are settled', within_ms, settled).catch((error: unknown) => {
-    throw new Error(`${String(error)} What the gates keep: ${fleet.kept.join(', ') || 'nothing'}.`);
+    throw new Error(`${String(error)} The gates hold: ${fleet.held.join(', ') || 'nothing'}.`);
   });
   return last.catalog;
 }
@@ -117,7 +117,7 @@ function hasNothingToDo({
 
 interface Settling {
   readonly isIdle: boolean;
-  readonly kept: readonly string[];
+  readonly held: readonly string[];
   readonly catalog: string[];
 }
 

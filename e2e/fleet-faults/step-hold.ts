@@ -18,7 +18,7 @@ export interface LedFleet {
   readonly leader: Member;
   readonly epoch: number;
   /** What the gates hold, as text. */
-  readonly kept: readonly string[];
+  readonly held: readonly string[];
 }
 
 /** Holds the leader in a step as soon as it reaches it. */
@@ -55,7 +55,7 @@ export class StepHold {
     const reached = expect.poll(() => this.#leader(epochMin)?.id, { timeout: within_ms }).toBeDefined();
     await reached.catch((cause: unknown) => {
       throw new Error(
-        `No leader has come to "${this.step.name}"; what the gates keep: ${this.fleet.kept.join(', ') || 'nothing'}.`,
+        `No leader has come to "${this.step.name}"; the gates hold: ${this.fleet.held.join(', ') || 'nothing'}.`,
         { cause },
       );
     });

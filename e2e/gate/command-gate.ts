@@ -79,7 +79,7 @@ export class CommandGate implements AsyncDisposable {
   }
 
   /** What waits in any of the holds. */
-  get kept(): readonly SentCommand[] {
+  get held(): readonly SentCommand[] {
     return [...this.#holds].flatMap(({ waiting }) => waiting);
   }
 
