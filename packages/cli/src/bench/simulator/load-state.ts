@@ -1,7 +1,7 @@
 import type { MongoClient, Timestamp } from 'mongodb';
 import type { ChangeKind } from './load-order.js';
 
-/** What the steps share: their clients, and what one leaves for the next. */
+/** Clients of all steps, and what one leaves for the next. */
 export interface LoadState {
   router: MongoClient;
   shard: MongoClient;
