@@ -9,7 +9,7 @@ import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { type LateWrites, lateWrites, totalOf } from './late-writes.js';
 import { untilTransactionsEnd } from './source-transactions.js';
 
-/** The leader writes a note on idle shards this often while their streams have to pass the time of the look. */
+/** The leader writes notes on idle shards at once and this often while their streams have to pass the look's time. */
 const wake_ms = 500;
 
 /**
@@ -50,8 +50,8 @@ async function lookForLate(
     lateWrites(view, catalog).writes > 0 ||
     allTasks(view, ({ drained }) => drained?.lookedTo?.equals(lastLook) === true);
   for (let view = await watch.refresh(signal); !isDecided(view); view = watch.view) {
+    await wakeSource(deps, signal);
     await untilOrFor(deps, isDecided, wake_ms, signal);
-    if (!isDecided(watch.view)) await wakeSource(deps, signal);
   }
   return lateWrites(watch.view, catalog);
 }

@@ -44,7 +44,7 @@ export interface SyncPipelineDependencies {
   taskOf: (followed: FollowedEntry) => TaskCollection | null;
   /** Called immediately when a stage fails, while writes in flight still finish. */
   onFailure: (error: unknown) => void;
-  /** Wakes the leader to read the task's record. */
+  /** Wakes the leader and the other tasks to read the task's record. */
   fleet: Pick<Fleet, 'wake'>;
   /** Waits for the position of the task's stream. */
   patience: StreamPatience;

@@ -253,6 +253,7 @@ export class SyncPipeline {
       unknown,
       progressed,
       stats: () => this.stats(),
+      fleet: this.deps.fleet,
     };
     return new TaskCheckpoint(stages, startAt);
   }

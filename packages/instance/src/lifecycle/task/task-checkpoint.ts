@@ -1,3 +1,4 @@
+import type { Fleet } from '@convoy/api/fleet/fleet';
 import { earlier } from '../../apply/apply-worker.js';
 import type { ApplyWorkers } from '../../apply/apply-workers.js';
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
@@ -39,6 +40,8 @@ export interface CheckpointStages {
   progressed: Pick<Condition, 'changed'>;
   stats(): TaskStats;
   record: OwnedRecord;
+  /** The verifiers of all tasks begin once every copy is recorded as done. */
+  fleet: Pick<Fleet, 'wake'>;
 }
 
 /** Keeps the durable checkpoint of a sync task: everything below it is durable on the destination. */
@@ -47,6 +50,8 @@ export class TaskCheckpoint {
   /** The latest dispatched event, and when it was first seen. */
   #latest = 0n;
   #latestAt_ms: number;
+  /** As last stored by this process. */
+  #copyDone = false;
 
   /** @param saved the stored checkpoint, or where the stream begins */
   constructor(
@@ -101,7 +106,7 @@ export class TaskCheckpoint {
 
   /** Stores the present checkpoint and the stats with it. */
   async save(): Promise<void> {
-    const { dispatcher, rereads, progressed, record } = this.stages;
+    const { dispatcher, rereads, progressed, record, fleet } = this.stages;
     const applied = this.#appliedBelow();
     const time = this.time();
     const checkpoint = time > this.#saved ? time : this.#saved;
@@ -118,6 +123,8 @@ export class TaskCheckpoint {
       hotDocuments: storedHotDocuments(stats),
     });
     this.#saved = checkpoint;
+    if (copyDone && !this.#copyDone) fleet.wake();
+    this.#copyDone = copyDone;
     rereads.forgetReadings(applied);
     progressed.changed();
   }

@@ -79,6 +79,7 @@ export class VerifiedTask {
       await runTogether(each, [
         (own) => this.#verifier.run(own),
         (own) => this.#keep(own),
+        (own) => this.#keepPlanned(own),
         (own) => this.#reread(own),
         (own) => this.#answer(own),
       ]);
@@ -92,6 +93,14 @@ export class VerifiedTask {
     for (;;) {
       await this.#save();
       await this.deps.runtime.clock.sleep(save_ms, signal);
+    }
+  }
+
+  /** A commit waits for the plans of all changes that it contains. */
+  async #keepPlanned(signal: AbortSignal): Promise<void> {
+    for (let stored = -1; ; stored = this.#verifier.plannedUpTo) {
+      await this.#verifier.planned.until(() => this.#verifier.plannedUpTo > stored, signal);
+      await this.#save();
     }
   }
 

@@ -1,4 +1,5 @@
 import { codeOf } from '../../cluster/failure.js';
+import { Condition } from '../../store/condition.js';
 import { SerialQueue } from '../../store/serial-queue.js';
 import type { LastingDifferences } from '../../store/task-record.js';
 import { runTogether } from '../../store/run-together.js';
@@ -16,9 +17,9 @@ import { TouchesLostError } from './touched-stream.js';
 import { type BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
-/** Interval of checks for new or newly copied collections. */
+/** Interval of checks for new collections. */
 const plan_ms = 500;
-/** Interval of checks whether everything is copied. */
+/** Interval of checks whether everything is copied, and of those for plans that are not made or not known yet. */
 const begin_ms = 200;
 /** Pause when no keys are due. */
 const idle_ms = 100;
@@ -61,6 +62,8 @@ export interface VerifierStart {
  * is written on either side. Before the commit, it checks everything that is left up to the commit's times.
  */
 export class TaskVerifier {
+  /** Changed when `plannedUpTo` may have. */
+  readonly planned = new Condition();
   readonly #store: VerificationStore;
   readonly #rechecks: Rechecks;
   readonly #followers: Record<Side, SideFollower>;
@@ -197,7 +200,7 @@ export class TaskVerifier {
   async #plan(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#undisturbed(() => this.#planNow(signal), signal);
-      await this.deps.clock.sleep(this.#planner.hasBegun ? plan_ms : begin_ms, signal);
+      await this.deps.clock.sleep(this.#store.isPlanned ? plan_ms : begin_ms, signal);
     }
   }
 
@@ -214,6 +217,7 @@ export class TaskVerifier {
       } finally {
         this.#planning = false;
       }
+      this.planned.changed();
     });
   }
 

@@ -18,6 +18,12 @@ let source: FakeCatalogServer;
 let destination: FakeCatalogServer;
 let times: number;
 let looks: number;
+/** Pauses that passed in full. */
+let pauses: number;
+/** Whether the task's stream needs another note to pass the time of a look. */
+let isIdle: boolean;
+/** The task's stream has read up to the last note. */
+let noted: () => void;
 /** What a task finds at each look. */
 let found: { eventsAbove: number; createsAndDrops: number }[];
 
@@ -26,6 +32,7 @@ function clusterOf({ client }: FakeCatalogServer): ClusterClient {
     if (sent.aggregate === 1) return Promise.resolve({ cursor: { firstBatch: [] } });
     if (!('appendOplogNote' in sent)) return client.command(database, sent, call);
     times += 1;
+    noted();
     return Promise.resolve({ operationTime: new Timestamp({ t: 100, i: times }) });
   };
   const router = clientWith({ command, openCursor: client.openCursor.bind(client) });
@@ -35,8 +42,18 @@ function clusterOf({ client }: FakeCatalogServer): ClusterClient {
 beforeEach(() => {
   [source, destination] = [new FakeCatalogServer(['a', 'b']), new FakeCatalogServer(['a', 'b'])];
   for (const server of [source, destination]) server.add('shop.orders', { documents: [{ _id: 1 }] });
-  [times, looks] = [0, 0];
+  [times, looks, pauses, isIdle, noted] = [0, 0, 0, false, () => undefined];
 });
+
+/** Passes in the next turn of the event loop. */
+function pause(_ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(() => {
+      if (signal?.aborted !== true) pauses += 1;
+      resolve();
+    });
+  });
+}
 
 /** Looks after the collections have got new UUIDs. */
 async function look(): Promise<void> {
@@ -45,17 +62,22 @@ async function look(): Promise<void> {
   const task = taskWith();
   const view = { ...viewWith({ options }), tasks: new Map([['a', task]]) };
   const deps = depsWith({
-    runtime: { retrying: once, clock: { monotonic_ms: () => 0 } },
+    runtime: { retrying: once, clock: { monotonic_ms: () => 0, sleep: pause } },
     source: clusterOf(source),
     destination: clusterOf(destination),
     fleet: { wake: () => undefined },
-    watch: { view, refresh: () => Promise.resolve(view) },
+    watch: {
+      view,
+      refresh: () => Promise.resolve(view),
+      until: (condition) => (condition(view) ? Promise.resolve(view) : new Promise(() => undefined)),
+    },
     records: {
       updateAsLeader: (_epoch: number, { lastLook }: Partial<MigrationRecord>) => {
         const news = found[Math.min(looks, found.length - 1)];
         if (news === undefined || !lastLook) throw new Error('there is a look, and news of it');
         looks += 1;
-        task.drained = { round: 1, deletedIn: [], ...news, lookedTo: lastLook };
+        noted = () => (task.drained = { round: 1, deletedIn: [], ...news, lookedTo: lastLook });
+        if (!isIdle) noted();
         view.record.lastLook = lastLook;
         return Promise.resolve();
       },
@@ -63,6 +85,13 @@ async function look(): Promise<void> {
   });
   await refuseLateWrites(deps, 1, catalog, never);
 }
+
+it('wakes the streams of idle shards at once', async () => {
+  isIdle = true;
+  found = [{ eventsAbove: 0, createsAndDrops: 0 }];
+  await look();
+  expect([looks, pauses]).toEqual([1, 0]);
+});
 
 it('takes no second look when the first has found nothing', async () => {
   found = [{ eventsAbove: 0, createsAndDrops: 0 }];

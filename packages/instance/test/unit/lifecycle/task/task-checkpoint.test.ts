@@ -17,12 +17,15 @@ let dispatcher: { position: bigint; lastWrite: bigint; latest: bigint };
 let afterSleep: () => void;
 /** The read times below it are forgotten. */
 let forgotten: bigint | null;
+let copyDone: boolean;
+let wakes: number;
 let checkpoint: TaskCheckpoint;
 
 beforeEach(() => {
   oldest = { applyWorkers: null, buffered: null, unknown: null };
   table = PartitionTable.fresh(collectionOf(), [], () => Promise.resolve());
   [updates, now_ms, afterSleep, forgotten] = [[], 0, () => undefined, null];
+  [copyDone, wakes] = [false, 0];
   dispatcher = { position: 99n, lastWrite: 90n, latest: 90n };
   const sleep = (duration_ms: number): Promise<void> => {
     now_ms += duration_ms;
@@ -44,7 +47,8 @@ beforeEach(() => {
     },
     followed: { tables: new Map([['a', table]]) },
     progressed: { changed: () => undefined },
-    stats: () => statsWith({ copiedBytes: 1, copiedDocuments: 2, eventsApplied: 3 }),
+    stats: () => statsWith({ copiedBytes: 1, copiedDocuments: 2, eventsApplied: 3, copyDone }),
+    fleet: { wake: () => void (wakes += 1) },
   };
   checkpoint = new TaskCheckpoint(stages, 10n);
 });
@@ -79,6 +83,19 @@ describe('the checkpoint', () => {
     await checkpoint.save();
     expect(updates.map((set) => set.checkpoint)).toEqual([timestampOf(100n), timestampOf(100n)]);
   });
+});
+
+it('the fleet is woken once the end of the copy is stored, and again when a later collection is copied', async () => {
+  const wakesAfterSaving = async (isDone: boolean): Promise<number> => {
+    copyDone = isDone;
+    await checkpoint.save();
+    return wakes;
+  };
+  expect(await wakesAfterSaving(false)).toBe(0);
+  expect(await wakesAfterSaving(true)).toBe(1);
+  expect(await wakesAfterSaving(true)).toBe(1);
+  expect(await wakesAfterSaving(false)).toBe(1);
+  expect(await wakesAfterSaving(true)).toBe(2);
 });
 
 it('an owner is confirmed before it sends anything when ten minutes have passed', async () => {

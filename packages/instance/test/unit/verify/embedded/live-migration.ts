@@ -127,8 +127,9 @@ export class LiveMigration {
   /** The final check of all sync tasks. @returns how many documents differ */
   async lastLook(): Promise<number> {
     const { signal } = this.#over;
-    const planned = () => this.processes.every(({ verifier }) => verifier.plannedUpTo >= 0);
-    while (!planned()) await this.clock.sleep(20, signal);
+    await Promise.all(
+      this.processes.map(({ verifier }) => verifier.planned.until(() => verifier.plannedUpTo >= 0, signal)),
+    );
     const times = { source: this.source.tick(), destination: this.destination.tick() };
     const look = { times, expiring: new Set<string>(), whole: true };
     const found = await Promise.all(this.processes.map(({ verifier }) => verifier.lastLook(look, signal)));
