@@ -61,9 +61,28 @@ export function writableMembers(path: string): string[] {
 /** Modifiers with which the compiler refuses assignments from outside. */
 const closing: ReadonlySet<ts.SyntaxKind> = new Set([ts.SyntaxKind.PrivateKeyword, ts.SyntaxKind.ReadonlyKeyword]);
 
+/** Comments are not parsed as types; nobody asks for them. */
+const withoutComments: ts.CreateSourceFileOptions = {
+  languageVersion: ts.ScriptTarget.Latest,
+  jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+};
+
+/** Kinds of what a module is asked for: imports, exports, dynamic imports, `any` and casts. */
+const counted: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.ImportDeclaration,
+  ts.SyntaxKind.ExportDeclaration,
+  ts.SyntaxKind.ImportType,
+  ts.SyntaxKind.CallExpression,
+  ts.SyntaxKind.AnyKeyword,
+  ts.SyntaxKind.AsExpression,
+]);
+
+/** What a module without any of these words has only at its top: imports and exports. Casts are then to named types. */
+const wordsInside = /\bany\b|\bnever\b|\bunknown\b|\bimport\s*\(/;
+
 function readModule(path: string): Module {
   const text = readText(path);
-  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
+  const file = ts.createSourceFile(path, text, withoutComments);
   const module: Module = {
     path,
     imports: { path: [], loaded: [], external: [] },
@@ -73,13 +92,18 @@ function readModule(path: string): Module {
   };
   const lineOf = (node: ts.Node): number => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
   const visit = (node: ts.Node): void => {
+    if (!counted.has(node.kind)) return;
     const specifier = importedFrom(node);
     if (specifier !== undefined) addImport(module, specifier, isForTypesAlone(node));
     if (node.kind === ts.SyntaxKind.AnyKeyword) module.anys.push(lineOf(node));
     if (isForced(node)) module.forced.push(lineOf(node));
-    ts.forEachChild(node, visit);
   };
-  visit(file);
+  const visitAll = (node: ts.Node): void => {
+    visit(node);
+    ts.forEachChild(node, visitAll);
+  };
+  if (wordsInside.test(text)) visitAll(file);
+  else file.statements.forEach(visit);
   return module;
 }
 

@@ -1,6 +1,6 @@
 import type { Asked, Json } from './corpus-file.js';
 import type { HostRoles } from './host-roles.js';
-import { type Pattern, coversPath, elementPath, fieldPath, host } from './pattern.js';
+import { type Pattern, coversPath, elementPath, fieldPath, host, isAbout } from './pattern.js';
 import { patterns } from './patterns.js';
 import { isExtended } from './value-forms.js';
 
@@ -36,9 +36,20 @@ function masked(value: Json, path: string, asked: Asked, roles: HostRoles): Json
  * The patterns that cover a path, those for single steps or subjects before those for all: where a narrow one takes any
  * value, what stands in its place must not depend on whether a wide one happens to cover that value, too.
  */
-function patternsAt(path: string, asked: Asked): Pattern[] {
-  const covering = patterns.filter((pattern) => coversPath(pattern, path, asked));
-  return [...covering.filter(isNarrow), ...covering.filter((pattern) => !isNarrow(pattern))];
+export function patternsAt(path: string, asked: Asked): Pattern[] {
+  return patternsOf(path).filter((pattern) => isAbout(pattern, asked));
+}
+
+/** By path, for any step: the replies of the corpus have few paths, and each of them many times. */
+const patternsByPath = new Map<string, readonly Pattern[]>();
+
+function patternsOf(path: string): readonly Pattern[] {
+  const known = patternsByPath.get(path);
+  if (known !== undefined) return known;
+  const covering = patterns.filter((pattern) => coversPath(pattern, path));
+  const found = [...covering.filter(isNarrow), ...covering.filter((pattern) => !isNarrow(pattern))];
+  patternsByPath.set(path, found);
+  return found;
 }
 
 function isNarrow({ subjects, steps }: Pattern): boolean {
@@ -47,10 +58,7 @@ function isNarrow({ subjects, steps }: Pattern): boolean {
 
 /** Whether a pattern stands for the whole value, so that nothing of it is compared. */
 export function isCovered(value: Json, path: string, asked: Asked): boolean {
-  return (
-    isOmitted(path, asked) ||
-    patterns.some((pattern) => coversPath(pattern, path, asked) && coversWhole(pattern, value))
-  );
+  return isOmitted(path, asked) || patternsAt(path, asked).some((pattern) => coversWhole(pattern, value));
 }
 
 /** Where in a text the parts lie that patterns cover: from the first character to the one after the last. */
@@ -59,8 +67,8 @@ export function coveredParts(
   path: string,
   asked: Asked,
 ): { readonly from: number; readonly to: number }[] {
-  return patterns.flatMap((pattern) => {
-    if (!('text' in pattern.covers) || !coversPath(pattern, path, asked)) return [];
+  return patternsAt(path, asked).flatMap((pattern) => {
+    if (!('text' in pattern.covers)) return [];
     return [...text.matchAll(pattern.covers.text)].map((found) => ({
       from: found.index,
       to: found.index + found[0].length,
@@ -69,7 +77,7 @@ export function coveredParts(
 }
 
 function isOmitted(path: string, asked: Asked): boolean {
-  return patterns.some((pattern) => 'omitted' in pattern.covers && coversPath(pattern, path, asked));
+  return patternsAt(path, asked).some(({ covers }) => 'omitted' in covers);
 }
 
 function coversWhole(pattern: Pattern, value: Json): boolean {

@@ -1,8 +1,7 @@
 import type { Difference } from './compare-outcomes.js';
 import type { Asked, Json } from './corpus-file.js';
-import { isLeaf } from './mask-reply.js';
-import { coversPath, elementPath, fieldPath, isAbout } from './pattern.js';
-import { patterns } from './patterns.js';
+import { isLeaf, patternsAt } from './mask-reply.js';
+import { elementPath, fieldPath, isAbout } from './pattern.js';
 import { unorderedLists } from './unordered-lists.js';
 
 /**
@@ -50,8 +49,6 @@ export class PairedIds {
 
 /** Whether all patterns that cover a value as a whole stand for ids which are the same wherever they are met. */
 function isPaired(value: Json, path: string, asked: Asked): boolean {
-  const covering = patterns.filter(
-    (pattern) => 'value' in pattern.covers && coversPath(pattern, path, asked) && pattern.covers.value(value),
-  );
+  const covering = patternsAt(path, asked).filter(({ covers }) => 'value' in covers && covers.value(value));
   return covering.length > 0 && covering.every((pattern) => pattern.isPaired === true);
 }

@@ -28,9 +28,9 @@ type Cover =
   /** The field with all it holds, whether it is there or not. */
   | { readonly omitted: true };
 
-/** Whether a pattern covers the value at a path of a reply to a step. */
-export function coversPath(pattern: Pattern, path: string, asked: Asked): boolean {
-  return isAbout(pattern, asked) && pattern.paths.some((each) => matcher(each).test(path));
+/** Whether a pattern covers values at a path of replies, to the steps that it is about. */
+export function coversPath(pattern: Pattern, path: string): boolean {
+  return pattern.paths.some((each) => matcher(each).test(path));
 }
 
 /** Whether something that holds for some subjects or some steps holds for this step. */
