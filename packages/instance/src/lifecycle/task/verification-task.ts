@@ -98,8 +98,9 @@ export class VerifiedTask {
 
   /** A commit waits for the plans of all changes that it contains. */
   async #keepPlanned(signal: AbortSignal): Promise<void> {
-    for (let stored = -1; ; stored = this.#verifier.plannedUpTo) {
+    for (let stored = -1; ; ) {
       await this.#verifier.planned.until(() => this.#verifier.plannedUpTo > stored, signal);
+      stored = this.#verifier.plannedUpTo;
       await this.#save();
     }
   }
