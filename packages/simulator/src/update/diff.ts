@@ -1,4 +1,4 @@
-import { Int32 } from 'bson';
+import { Binary, Int32 } from 'bson';
 import { compareStrings } from '../bson/compare.js';
 import { encodeDocument, encodeValue } from '../bson/encode.js';
 import { typeOf } from '../bson/type-of.js';
@@ -32,6 +32,8 @@ export function sameBytes(a: Value, b: Value): boolean {
   if (a instanceof Map && b instanceof Map) return sameFields(a, b);
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, index) => sameBytes(item, b[index] ?? null));
+  if (a instanceof Binary && b instanceof Binary)
+    return a.sub_type === b.sub_type && Buffer.compare(a.value(), b.value()) === 0;
   return typeOf(a) === typeOf(b) && encodeValue(a).equals(encodeValue(b));
 }
 
