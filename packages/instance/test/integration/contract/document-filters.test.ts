@@ -15,12 +15,12 @@ interface Order {
 
 const query = { region: 'EU', total: { $gte: 10 } };
 const documentFilter = [{ database: 'shop', collection: 'orders', filter: query }];
-const ordersMax = 400;
+const ordersMax = 200;
 /** Before the copy is done, and after it. */
-const changesOfPhase = isFullRun ? 300 : 150;
+const changesOfPhase = isFullRun ? 300 : 75;
 
 const change = fc.record({
-  id: fc.nat({ max: ordersMax + 100 }),
+  id: fc.nat({ max: ordersMax + 50 }),
   kind: fc.constantFrom('insert', 'set', 'move', 'replace', 'delete'),
   region: fc.constantFrom('EU', 'US'),
   total: fc.integer({ min: 0, max: 20 }),

@@ -332,20 +332,22 @@ describe('progress while users write', () => {
     await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody());
     await instance.until('it applies changes', ({ info }) => info === 'change event application');
-    const stop = new AbortController();
-    const count = async (): Promise<void> => {
-      const updateOne = { filter: { _id: 'jane@example.com' }, update: { $inc: { n: 1 } } };
-      while (!stop.signal.aborted) await counters.bulkWrite(Array.from({ length: 200 }, () => ({ updateOne })));
+    const updateOne = { filter: { _id: 'jane@example.com' }, update: { $inc: { n: 1 } } };
+    const count = () => counters.bulkWrite(Array.from({ length: 100 }, () => ({ updateOne })));
+    let hotDocuments: Progress['hotDocuments'] = null;
+    const named = async (): Promise<number | undefined> => {
+      await count();
+      ({ hotDocuments } = await instance.progress());
+      return hotDocuments?.length;
     };
-    const counting = count();
-    const { hotDocuments } = await instance.until('it is named', (progress) => progress.hotDocuments?.length === 1);
+    await expect.poll(named, patience).toBe(1);
     const config = { cluster0: fixture.cluster0.connectionString, cluster1: fixture.cluster1.connectionString };
-    const { signal } = stop;
-    await expect
-      .poll(() => readHotDocuments(parseInstanceConfig({ flags: config, env: {} }), 'cluster1', signal), patience)
-      .toMatchObject([{ _id: 'jane@example.com', namespace: 'shop.counters' }]);
-    stop.abort();
-    await counting;
+    const { signal } = new AbortController();
+    const stored = async (): Promise<unknown> => {
+      await count();
+      return readHotDocuments(parseInstanceConfig({ flags: config, env: {} }), 'cluster1', signal);
+    };
+    await expect.poll(stored, patience).toMatchObject([{ _id: 'jane@example.com', namespace: 'shop.counters' }]);
     expect(hotDocuments).toMatchObject([{ namespace: 'shop.counters', workerPercent: 100, appliedBy: 'folding' }]);
     expect(JSON.stringify(hotDocuments)).not.toContain('jane');
     const wanted = await counters.findOne();

@@ -12,6 +12,9 @@ interface Line {
 
 const releases = ['5.0' as const, ...sampled(['6.0', '8.0'] as const)];
 
+/** Lines at the start: more than two of the collections hold. */
+const loaded = 499;
+
 /** Documents of capped collections keep their size. */
 function textOf(line: number): string {
   return `line ${String(line).padStart(4, '0')}`;
@@ -36,12 +39,12 @@ it.each(releases)(
     await logs.createCollection('empty', { capped: true, size: 4_096 });
     await byCount.createIndexes([{ key: { text: 1 }, unique: true }]);
     const all = [bySize, byCount, roomy];
-    for (const lines of all) await lines.insertMany(Array.from({ length: 699 }, (_, index) => lineOf(index + 1)));
+    for (const lines of all) await lines.insertMany(Array.from({ length: loaded }, (_, index) => lineOf(index + 1)));
     await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody());
-    for (const lines of all) await append(lines, 700, 760);
+    for (const lines of all) await append(lines, loaded + 1, loaded + 31);
     await instance.untilCanCommit();
-    for (const lines of all) await append(lines, 760, 900);
+    for (const lines of all) await append(lines, loaded + 31, loaded + 91);
     await roomy.updateMany({ _id: { $lt: 0 } }, { $set: { text: 'odd lines' } });
     await instance.accepted('commit');
     await instance.untilState('COMMITTED');
@@ -49,7 +52,7 @@ it.each(releases)(
     await expectEqualDatabases(fixture, 'logs');
     expect(await fixture.cluster1.client.db('logs').collection('by_count').countDocuments()).toBe(50);
     const copied = fixture.cluster1.client.db('logs').collection<Line>('by_count');
-    await append(copied, 900, 901);
+    await append(copied, loaded + 91, loaded + 92);
     expect(await copied.countDocuments()).toBe(50);
   },
 );

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { type Collection, type Document, MongoClient } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { testSeed } from '../../../../../test/seed.js';
+import { isFullRun, testSeed } from '../../../../../test/seed.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { chooseOrder } from '../../../src/copy/choose-order.js';
 import { collectionOf } from '../../unit/model/parts.js';
@@ -18,8 +18,10 @@ interface Order {
 }
 
 /** Several batches of 1 MB on each shard. */
-const orders = 1_800;
-const text = 'x'.repeat(4_000);
+const orders = 900;
+const text = 'x'.repeat(8_000);
+/** Before, during and after the copy. */
+const changesMax = isFullRun ? 900 : 450;
 /** Slow enough for several pieces of a second. */
 const slowly = { loadRateBytesPerSecond: 2 * 2 ** 20 };
 const inNaturalOrder = [{ database: 'shop', collections: ['orders'] }];
@@ -107,24 +109,24 @@ async function rereadsOf(url: string): Promise<number> {
 describe('copyInNaturalOrder', () => {
   it('ends with equal clusters while users write, and after a pause and an election during the copy', async () => {
     const ids = await load();
-    const changes = fc.sample(change, { seed: testSeed, numRuns: 900 });
-    const next = async (count: number): Promise<void> => {
-      for (const one of changes.splice(0, count)) await carryOut(ids, one);
+    const changes = fc.sample(change, { seed: testSeed, numRuns: changesMax });
+    const next = async (part: number): Promise<void> => {
+      for (const one of changes.splice(0, part * changesMax)) await carryOut(ids, one);
     };
     await using instance = await fixture.startInstance(slowly);
     await instance.accepted('start', startBody({ copyInNaturalOrder: inNaturalOrder }));
-    await next(100);
+    await next(1 / 9);
     await untilPieces(instance);
-    await next(200);
+    await next(2 / 9);
     await instance.accepted('pause');
     await instance.untilState('PAUSED');
-    await next(50);
+    await next(1 / 18);
     await instance.accepted('resume');
-    await next(100);
+    await next(1 / 9);
     await electOnFirstShard();
-    await next(250);
+    await next(5 / 18);
     await instance.untilCanCommit();
-    await next(200);
+    await next(2 / 9);
     expect(await storedOrders()).toMatchObject([
       { order: { order: 'natural', reason: 'requested' }, state: 'done' },
       { order: { order: 'natural', reason: 'requested' }, state: 'done' },

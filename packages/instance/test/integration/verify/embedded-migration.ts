@@ -20,6 +20,8 @@ import { ClientProxy } from './client-proxy.js';
 
 /** A loaded machine is slow. */
 export const patience = { timeout: 120_000, interval: 50 };
+/** The same for what takes many seconds on any machine. */
+export const longPatience = { timeout: patience.timeout, interval: 500 };
 
 /** Two clusters, and one instance that migrates between them. */
 export class EmbeddedMigration implements AsyncDisposable {
@@ -130,7 +132,6 @@ export class EmbeddedMigration implements AsyncDisposable {
       cluster1: destination.connectionString,
       partition_seconds: 1,
       checkpoint_ms: 200,
-      catalogInterval_seconds: 1,
       ...this.flags,
     };
     const runtime = createRuntime(

@@ -1,6 +1,6 @@
 import { Double, Long, type MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
-import { EmbeddedMigration, patience } from './embedded-migration.js';
+import { EmbeddedMigration, longPatience, patience } from './embedded-migration.js';
 
 interface Order {
   _id: number;
@@ -107,9 +107,9 @@ test(
     await migration.start();
     await migration.untilCanCommit();
     await sabotage(migration);
-    await expect.poll(async () => (await migration.progress()).canCommit, patience).toBe(false);
+    await expect.poll(async () => (await migration.progress()).canCommit, longPatience).toBe(false);
     // Each counts once it has lasted, independently: between two of them a commit may be offered.
-    await expect.poll(() => migration.mismatches(), patience).toEqual([]);
+    await expect.poll(() => migration.mismatches(), longPatience).toEqual([]);
     await migration.untilCanCommit();
     expect(await migration.end()).toBe('COMMITTED');
     expect(await orders(migration.destination).find({}, { raw: true }).sort({ _id: 1 }).toArray()).toEqual(
@@ -131,7 +131,7 @@ test(
     const warnings = async (): Promise<string> =>
       (await migration.progress()).warnings?.map(({ description }) => description).join() ?? '';
     await expect
-      .poll(warnings, patience)
+      .poll(warnings, longPatience)
       .toContain('1 documents differ, in: shop.log, 1 of them although they were read again 3 times');
     expect((await migration.progress()).canCommit).toBe(false);
     expect(await migration.mismatches()).toMatchObject([

@@ -79,7 +79,7 @@ it('batches of updates that are many times larger than their events are within t
     truncatedArrays: [],
     disambiguatedPaths: {},
   });
-  const events = Array.from({ length: 2000 }, (_, n) =>
+  const events = Array.from({ length: 1_000 }, (_, n) =>
     changeOf(n, BigInt(n + 1), { operation: 'update', updateDescription, bytes: updateDescription.length + 900 }),
   );
   const writes = await writesOf(events);
@@ -116,6 +116,6 @@ it('a document whose shard key no upsert can name is re-read; others match it by
 });
 
 it('batches of many small changes have far fewer than 100,000 statements', async () => {
-  const writes = await writesOf(Array.from({ length: 30_000 }, (_, n) => insertOf(n, BigInt(n + 1))));
+  const writes = await writesOf(Array.from({ length: 12_000 }, (_, n) => insertOf(n, BigInt(n + 1))));
   for (const { statements } of writes) expect(statements.length).toBeLessThanOrEqual(10_000);
 });

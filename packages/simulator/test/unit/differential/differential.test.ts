@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Int32 } from 'bson';
 import type { Doc, Value } from '../../../src/bson/value.js';
+import { isFullRun } from '../../../../../test/seed.js';
 import type { Json } from '../../conformance/corpus-file.js';
 import type { Command, Family } from '../../differential/case.js';
 import { openSimulated } from '../../differential/clusters.js';
@@ -26,7 +27,7 @@ describe.each(families)('$name', (family) => {
     const score = await runFamily(
       family.access === true ? withUsers : pair,
       family,
-      { seed: 1, steps: 100, tries: 120 },
+      { seed: 1, steps: isFullRun ? 100 : 50, tries: 120 },
       (shrunk) => found.push(shrunk),
     );
     expect(found.map(({ found: { at, differences } }) => ({ at, differences }))).toEqual([]);

@@ -7,6 +7,7 @@ import { startReplicaSet } from '../../../src/cluster/replica-set.js';
 import { numberOf } from '../../../src/node/doc-fields.js';
 import type { WireServer } from '../../../src/wire/wire-server.js';
 import { FrameSplitter } from '../../../src/wire/frame-splitter.js';
+import { isFullRun } from '../../../../../test/seed.js';
 import { brokenFrame, messageFrame, soundFrames } from './frame-samples.js';
 import { WirePeer } from './wire-peer.js';
 
@@ -114,7 +115,7 @@ describe.each(nodes)('broken messages to %s', (_name, start) => {
           );
           await expectAlive();
         }),
-        { numRuns: 1000 },
+        { numRuns: isFullRun ? 1000 : 400 },
       );
     },
     propertyMs,

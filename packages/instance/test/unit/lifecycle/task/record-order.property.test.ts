@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { equalAfterHistories, historiesWithin_ms } from '../../model/equal-after-histories.js';
+import { equalAfterHistories, historiesOf, historiesWithin_ms } from '../../model/equal-after-histories.js';
 import type { WorldOptions } from '../../model/world.js';
 import { steps, stepsOfCluster } from '../../model/workload.js';
 
@@ -21,7 +21,7 @@ async function destinationEqualsSource(settings: Settings, numRuns: number): Pro
     during: fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }),
     after: fc.array(step, { maxLength: 6, size: 'max' }),
   });
-  await equalAfterHistories(history, (changes) => ({ ...settings, bounds: null, ...changes }), numRuns);
+  await equalAfterHistories(history, (changes) => ({ ...settings, bounds: null, ...changes }), historiesOf(numRuns));
 }
 
 describe('the destination equals the source byte for byte after a copy in record order', () => {
