@@ -2,8 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection, MongoClient } from 'mongodb';
 import { largeCollection, type Order } from '../data.js';
 
-/** Replacements of one round: 800 KB a second at most, half of it for each of two shards. */
-const documentsPerRound = 8;
 const round_ms = 100;
 const text = 'x'.repeat(10_000);
 /** Few documents, far from all others, are replaced again and again: the collection does not grow. */
@@ -15,7 +13,11 @@ export class Filling implements AsyncDisposable {
   private isStopping = false;
   private readonly running: Promise<void>;
 
-  constructor(client: MongoClient) {
+  /** @param documentsPerRound of 10 KB, ten rounds a second at most; half of them for each of two shards */
+  constructor(
+    client: MongoClient,
+    private readonly documentsPerRound: number,
+  ) {
     this.running = this.run(client.db(largeCollection.database).collection<Order>(largeCollection.name));
     this.running.catch(() => undefined);
   }
@@ -35,6 +37,7 @@ export class Filling implements AsyncDisposable {
   }
 
   private async run(orders: Collection<Order>): Promise<void> {
+    const { documentsPerRound } = this;
     let next_ms = performance.now();
     for (let count = 0; !this.isStopping; count += documentsPerRound) {
       const round = Array.from({ length: documentsPerRound }, (_, index) => ({

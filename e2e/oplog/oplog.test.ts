@@ -12,17 +12,19 @@ import { oplogEdges } from './oplog-edges.js';
 const megabyte = 2 ** 20;
 /**
  * With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. Otherwise the copy takes
- * about half of one, and the oplog holds three to six seconds, for which an instance may be kept from reading on a busy
+ * less than one, and the oplog holds at least five seconds, for which an instance may be kept from reading on a busy
  * machine.
  */
 const size = isFullRun
-  ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 }
-  : { orders: 1_500, oplogBytes: 3 * megabyte, loadRateBytesPerSecond: 75_000 };
+  ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000, documentsPerRound: 8 }
+  : { orders: 3_000, oplogBytes: 3 * megabyte, loadRateBytesPerSecond: 75_000, documentsPerRound: 5 };
 /**
  * The copy must take at least this many times the oplog window to prove anything; alone it takes five times as long.
  * Beside other work the writes that fill the oplog become slower, and the copy does not: its rate is limited.
  */
 const oplogsPerCopy = isFullRun ? 5 : 2;
+/** Documents of a round that push a small oplog out within seconds. */
+const quickly = 8;
 const copyWithin_ms = 400_000;
 const testWithin_ms = 560_000;
 const accesses = isFullRun ? ['direct', 'router'] : ['direct'];
@@ -43,7 +45,7 @@ test(
       loadRateBytesPerSecond: size.loadRateBytesPerSecond,
     });
     await using workload = Workload.start(source, size.orders);
-    await using filling = new Filling(source);
+    await using filling = new Filling(source, size.documentsPerRound);
     const { client } = fleet.coordinator;
     await client.start(defaultStart);
     await untilProgress(
@@ -84,7 +86,7 @@ test.each(accesses)(
 
     const { $clusterTime } = await source.db('admin').command({ ping: 1 });
     const { clusterTime } = $clusterTime as { clusterTime: Timestamp };
-    await using filling = new Filling(source);
+    await using filling = new Filling(source, quickly);
     const isForgotten = async (): Promise<boolean> =>
       (await oplogEdges(clusters.source)).every(({ oldest }) => oldest.greaterThan(clusterTime));
     await expect.poll(isForgotten, { timeout: 100_000 }).toBe(true);
