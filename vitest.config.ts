@@ -36,8 +36,8 @@ const cores = availableParallelism();
 /** The bound of processes on large machines; each needs half a gigabyte at most. */
 const waitingWorkersMax = 16;
 
-/** A test that waits twice as long as it computes leaves room for two others, unless real servers take it. */
-const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(3 * cores, waitingWorkersMax);
+/** Tests wait for more than half of their time, unless real servers take it; each process more warms up all code. */
+const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(Math.ceil(2.5 * cores), waitingWorkersMax);
 
 /**
  * A process runs one file after the other without loading and warming up the sources anew: no test replaces modules, or
