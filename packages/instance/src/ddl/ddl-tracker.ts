@@ -214,14 +214,16 @@ export class DdlTracker {
   /**
    * A collection that was not followed gets a followed name: `$out`, `convertToCapped`, or a rename into the filter.
    */
-  async #takeRenamedStranger(
-    { uuid, to, time, database, name }: DdlEvent & { uuid: string },
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (to === null || !this.deps.filter.includes(to.database, to.name)) return;
-    if (this.deps.shardsReplicaSet && renamedAcrossDatabases.test(name)) throw renamedAcross(to);
+  async #takeRenamedStranger(event: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
+    const { uuid, to, time, database, name } = event;
+    const { filter, ledger, shardsReplicaSet } = this.deps;
+    if (to === null || !filter.includes(to.database, to.name)) return;
+    if (shardsReplicaSet && renamedAcrossDatabases.test(name)) throw renamedAcross(to);
     if (name.startsWith(reshardedPrefix)) throw shardKeyChanged(`${database}.${to.name}`, 'resharded');
     await this.#addCreation(uuid, to, time, signal);
+    // Before 6.0 sync tasks and comparisons find it too: its creation was being written under the former name.
+    const collection = ledger.followed.get(uuid);
+    if (collection !== undefined && !isAt(collection, to)) await this.take(event, signal);
   }
 
   async #takeCreation({ uuid, database, name, time }: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {

@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it, test } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
+import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import type { DdlEvent } from '../../../src/ddl/ddl-stream.js';
 import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
+import { creationOf } from '../../../src/ddl/followed-collections.js';
 import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
@@ -15,6 +17,8 @@ const filter = compileNamespaceFilter({
 });
 const [orders, items, stranger] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
 let entries: DdlChange[];
+/** Until then writes to the journal take. */
+let written: Promise<void>;
 let ledger: DdlLedger;
 let tracker: DdlTracker;
 let triggers: number;
@@ -49,10 +53,12 @@ beforeEach(() => {
   keepsBalancer = false;
   remap = noRemap;
   shardsReplicaSet = false;
-  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
+  written = Promise.resolve();
+  const append = async (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
     const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
     entries.push(ddlChange);
-    return Promise.resolve(ddlChange);
+    await written;
+    return ddlChange;
   };
   const journal = { append, finish: () => Promise.resolve() };
   ledger = new DdlLedger(journal, 1, [entryOf('orders', orders, ['s0', 's1']), entryOf('items', items, [])], []);
@@ -201,6 +207,23 @@ describe("a rename and the filter's edge", () => {
   it('into it is a creation, which drops a followed collection of the name', async () => {
     await saw('rename', stranger, 20n, 'hidden', 'items');
     expect(shown()).toEqual([['create', stranger, 'items', null, items]]);
+  });
+
+  it('of a collection whose creation is being written follows that creation', async () => {
+    const made = { uuid: stranger, database: 'shop', name: 'late' };
+    let write = (): void => undefined;
+    written = new Promise((resolve) => (write = resolve));
+    const writing = ledger.add((followed) => creationOf(followed, made, timestampOf(10n)), never);
+    const renaming = saw('rename', stranger, 20n, 'late', 'later');
+    await new Promise(setImmediate);
+    write();
+    await writing;
+    await ledger.finish(entryOf('late', stranger, []), never);
+    await renaming;
+    expect(shown()).toEqual([
+      ['create', stranger, 'late', null, null],
+      ['rename', stranger, 'late', 'later', null],
+    ]);
   });
 
   it('outside is nothing', async () => {

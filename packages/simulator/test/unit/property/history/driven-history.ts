@@ -12,7 +12,8 @@ import type { ReleaseSeries } from '../../../../src/node/server-version.js';
 import { type Item, Model } from './model.js';
 import type { Operation, Step, Write } from './operation.js';
 
-const duplicateKey = 11000;
+const duplicateKey = 11_000;
+const staleConfig = 13_388;
 
 /** A time of the history and what was there then. */
 interface Remembered {
@@ -182,7 +183,12 @@ export class DrivenHistory {
 
   async #write(router: number, write: Write, session?: ClientSession): Promise<void> {
     if (!this.model.allows(write)) return;
-    await execute(this.collection(router), write, this.model, session);
+    const run = () => execute(this.collection(router), write, this.model, session);
+    // A router does not repeat an update that it has converted into a transaction: it refreshes, and the user repeats.
+    await run().catch((error: unknown) => {
+      if (session !== undefined || !isStaleConversion(error)) throw error;
+      return run();
+    });
     this.model.apply(write);
   }
 
@@ -245,6 +251,12 @@ export class DrivenHistory {
         return this.#shard(router);
     }
   }
+}
+
+function isStaleConversion(error: unknown): boolean {
+  return (
+    error instanceof MongoServerError && error.code === staleConfig && error.message.includes('distributed transaction')
+  );
 }
 
 /** Executes a write that the model allows. The shard key is given wherever the server asks for it. */
