@@ -181,7 +181,8 @@ export const ddlHazards: readonly Hazard[] = [
     hazard: 'A rename crosses the filter: into it, out of it, over a target',
     handling:
       'A rename out of the filter is a drop, a rename into it a creation. A rename over a followed collection drops ' +
-      'that. A rename outside of it is ignored.',
+      'that. A rename outside of it is ignored. One that arrives while the creation of its collection is being ' +
+      'written follows that creation.',
     sabotages: [
       {
         takesOut: 'the drop of what leaves the filter',
@@ -211,6 +212,19 @@ export const ddlHazards: readonly Hazard[] = [
         find: 'return { ...found, operation, to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null };',
         replace: 'return { ...found, operation, to };',
         tests: [instanceTest('ddl/ddl-tracker.test.ts', 'over a followed collection drops that')],
+      },
+      {
+        takesOut: 'the second look at a rename whose collection was being taken in under its former name',
+        file: instance('ddl/ddl-tracker.ts'),
+        symbol: 'takeRenamedStranger',
+        find: 'if (collection !== undefined && !isAt(collection, to)) await this.take(event, signal);',
+        replace: 'if (collection !== undefined && !isAt(collection, to)) return;',
+        tests: [
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'of a collection whose creation is being written follows that creation',
+          ),
+        ],
       },
     ],
   },
