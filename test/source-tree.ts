@@ -67,16 +67,6 @@ const withoutComments: ts.CreateSourceFileOptions = {
   jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
 };
 
-/** Kinds of what a module is asked for: imports, exports, dynamic imports, `any` and casts. */
-const counted: ReadonlySet<ts.SyntaxKind> = new Set([
-  ts.SyntaxKind.ImportDeclaration,
-  ts.SyntaxKind.ExportDeclaration,
-  ts.SyntaxKind.ImportType,
-  ts.SyntaxKind.CallExpression,
-  ts.SyntaxKind.AnyKeyword,
-  ts.SyntaxKind.AsExpression,
-]);
-
 /** What a module without any of these words has only at its top: imports and exports. Casts are then to named types. */
 const wordsInside = /\bany\b|\bnever\b|\bunknown\b|\bimport\s*\(/;
 
@@ -92,7 +82,6 @@ function readModule(path: string): Module {
   };
   const lineOf = (node: ts.Node): number => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
   const visit = (node: ts.Node): void => {
-    if (!counted.has(node.kind)) return;
     const specifier = importedFrom(node);
     if (specifier !== undefined) addImport(module, specifier, isForTypesAlone(node));
     if (node.kind === ts.SyntaxKind.AnyKeyword) module.anys.push(lineOf(node));

@@ -33,7 +33,7 @@ export interface DemoOptions {
 
 /** Operations per second of the live workload at most: clearly visible, but light for a small host. */
 const workloadRateMax = 500;
-/** The workload writes at most one document of so many per second: a small demo stays small. */
+/** Loaded documents for each operation per second, at least: a small demo stays small. */
 const documentsPerOperation = 20;
 /** How long the workload continues after the copy, to show the application of changes. */
 const applyStretch_ms = 5_000;
@@ -160,7 +160,7 @@ async function loadSource(
 function workloadOf({ workload, documents }: DemoOptions, say: Say): Omit<WorkloadOptions, 'client'> | null {
   if (!workload) return null;
   const seed = randomInt(2 ** 31);
-  const operationsPerSecond = Math.min(workloadRateMax, documents / documentsPerOperation);
+  const operationsPerSecond = Math.min(workloadRateMax, Math.round(documents / documentsPerOperation));
   say(`Writing to the source continuously: ${operationsPerSecond} operations/s (seed ${seed})`);
   return { measurements: demoSizes(documents).measurements, operationsPerSecond, seed };
 }
