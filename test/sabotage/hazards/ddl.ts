@@ -182,8 +182,36 @@ export const ddlHazards: readonly Hazard[] = [
     handling:
       'A rename out of the filter is a drop, a rename into it a creation. A rename over a followed collection drops ' +
       'that. A rename outside of it is ignored. One that arrives while the creation of its collection is being ' +
-      'written follows that creation.',
+      'written follows that creation. A name that is given anew completes the rename from it. A catalog that the ' +
+      'journal has overtaken gives no name to an earlier collection.',
     sabotages: [
+      {
+        takesOut: 'the rename that is complete once its former name is given anew',
+        file: instance('ddl/ddl-tracker.ts'),
+        symbol: 'completeBefore',
+        find: 'if (leaving !== undefined && leaving.first < time) await this.#complete(leaving, signal);',
+        replace: 'if (leaving !== undefined && leaving.first < time) return;',
+        tests: [
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'completes the rename from it: by a creation; each shard shows its copy: %s',
+          ),
+          instanceTest('ddl/ddl-tracker.test.ts', 'completes the rename from it: by another rename, %s'),
+        ],
+      },
+      {
+        takesOut: 'the doubt about a catalog that is older than the journal',
+        file: instance('ddl/judge-catalog.ts'),
+        symbol: 'judgeCreation',
+        find: 'return isOvertaken ? null : creation;',
+        replace: "return isOvertaken && uuid === '' ? null : creation;",
+        tests: [
+          instanceTest(
+            'ddl/judge-catalog.test.ts',
+            'is no creation of a collection that another one was renamed over %s',
+          ),
+        ],
+      },
       {
         takesOut: 'the drop of what leaves the filter',
         file: instance('ddl/ddl-tracker.ts'),

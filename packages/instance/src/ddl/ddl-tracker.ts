@@ -44,6 +44,9 @@ interface Incomplete {
   includedTo: bigint | null;
 }
 
+/** A collection that gets a name. */
+type NamedAnew = FollowedCollection & Pick<DdlEvent, 'time'>;
+
 /** Shards execute a change within moments. If copies are missing for longer, Convoy expected too many. */
 const copiesWait_ms = 5_000;
 
@@ -176,6 +179,7 @@ export class DdlTracker {
 
   async #complete({ event, last }: Incomplete, signal: AbortSignal): Promise<void> {
     const { filter, ledger } = this.deps;
+    if (event.to !== null) await this.#completeBefore({ ...event, ...event.to }, signal);
     await ledger.add((followed): FoundDdlChange | null => {
       const collection = followed.get(event.uuid);
       if (collection === undefined) return null;
@@ -190,6 +194,13 @@ export class DdlTracker {
       return { ...found, operation, to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null };
     }, signal);
     this.#incomplete.delete(event.uuid);
+  }
+
+  /** Servers give a name anew once every shard has executed what took it from its last collection. */
+  async #completeBefore({ uuid, database, name, time }: NamedAnew, signal: AbortSignal): Promise<void> {
+    const last = this.deps.ledger.followed.at(database, name);
+    const leaving = last === undefined || last.uuid === uuid ? undefined : this.#incomplete.get(last.uuid);
+    if (leaving !== undefined && leaving.first < time) await this.#complete(leaving, signal);
   }
 
   /** Servers rename no sharded collection into another database, and give any other one a new UUID there. */
@@ -220,27 +231,24 @@ export class DdlTracker {
     if (to === null || !filter.includes(to.database, to.name)) return;
     if (shardsReplicaSet && renamedAcrossDatabases.test(name)) throw renamedAcross(to);
     if (name.startsWith(reshardedPrefix)) throw shardKeyChanged(`${database}.${to.name}`, 'resharded');
-    await this.#addCreation(uuid, to, time, signal);
+    await this.#addCreation({ ...to, uuid, time }, signal);
     // Before 6.0 sync tasks and comparisons find it too: its creation was being written under the former name.
     const collection = ledger.followed.get(uuid);
     if (collection !== undefined && !isAt(collection, to)) await this.take(event, signal);
   }
 
-  async #takeCreation({ uuid, database, name, time }: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
+  async #takeCreation(event: NamedAnew, signal: AbortSignal): Promise<void> {
+    const { uuid, database, name } = event;
     if (!this.deps.filter.includes(database, name)) return;
+    await this.#completeBefore(event, signal);
     const standing = this.deps.ledger.followed.at(database, name);
-    const isFilled = standing === undefined || standing.uuid === uuid || this.#incomplete.has(standing.uuid);
-    if (isFilled) await this.#addCreation(uuid, { database, name }, time, signal);
+    if (standing === undefined || standing.uuid === uuid) await this.#addCreation(event, signal);
     else this.arriving.set(uuid, { uuid, database, name });
   }
 
-  async #addCreation(
-    uuid: string,
-    { database, name }: { database: string; name: string },
-    time: bigint,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await this.deps.ledger.add((followed) => creationOf(followed, { uuid, database, name }, timestampOf(time)), signal);
+  async #addCreation(event: NamedAnew, signal: AbortSignal): Promise<void> {
+    await this.#completeBefore(event, signal);
+    await this.deps.ledger.add((followed) => creationOf(followed, event, timestampOf(event.time)), signal);
   }
 
   /** A collection that was sharded changes its form on the destination, which only an empty collection can. */

@@ -1,5 +1,5 @@
 import { catalogChanges, type CatalogChange } from '../catalog/catalog-changes.js';
-import type { Catalog } from '../catalog/namespace.js';
+import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
 import type { UuidPairs } from '../store/uuid-pairs.js';
@@ -28,11 +28,12 @@ type Judge = (followed: FollowedCollections) => FoundDdlChange | null;
  * @throws ConvoyError as `refuseCatalogChanges` for what cannot be replicated
  */
 export function judgeCatalog(
-  { now, found, time, isSettled }: ReadCatalogs,
+  read: ReadCatalogs,
   ledger: DdlLedger,
   pairs: Pick<UuidPairs, 'destinationOf'>,
   keepsBalancer: boolean,
 ): Judge[] {
+  const { now, found, time, isSettled } = read;
   const changes = catalogChanges([...ledger.entries.values()], now).filter(({ entry }) => entry.type === 'collection');
   refuseCatalogChanges(changes.filter((change) => isRefused(change, ledger, keepsBalancer)));
   const at = timestampOf(time);
@@ -43,11 +44,7 @@ export function judgeCatalog(
     .filter((change) => change.kind === 'shardKey' && !ledger.isChanging(change.entry.uuid))
     .map(({ entry }) => entry.uuid);
   return [
-    ...created.map(
-      (entry): Judge =>
-        (followed) =>
-          creationOf(followed, entry, at),
-    ),
+    ...created.map((entry) => judgeCreation(entry, read, ledger)),
     ...sharded.map(
       (uuid): Judge =>
         (followed) =>
@@ -59,6 +56,23 @@ export function judgeCatalog(
           ledger.isChanging(uuid) ? null : restartOf(followed, uuid, at),
     ),
   ];
+}
+
+/**
+ * A creation, unless the journal has overtaken the catalog: what it shows may be gone, and its name given anew. The
+ * next comparison shows whether it is there.
+ */
+function judgeCreation(entry: CatalogEntry, { time, isSettled }: ReadCatalogs, ledger: DdlLedger): Judge {
+  return (followed) => {
+    const creation = creationOf(followed, entry, timestampOf(time));
+    if (creation === null) return null;
+    const { uuid, droppedUuid } = creation;
+    const journalled_to = [uuid, droppedUuid].map((one) => (one === null ? null : ledger.journalledTo(one)));
+    const isOvertaken = isSettled
+      ? journalled_to.some((to) => to !== null && to > time)
+      : droppedUuid !== null || journalled_to[0] !== null;
+    return isOvertaken ? null : creation;
+  };
 }
 
 /** Collections that both sides should have, without their counterpart on the destination. */

@@ -188,6 +188,32 @@ describe('copies that do not arrive', () => {
   });
 });
 
+describe('a name that is given anew', () => {
+  const leaves = ['rename', orders, 'orders', 'old', null];
+
+  it.each([true, false])('completes the rename from it: by a creation; each shard shows its copy: %s', async (each) => {
+    showsEachCopy = each;
+    await saw('rename', orders, 20n, 'orders', 'old');
+    await saw('create', stranger, 21n, 'orders');
+    await tracker.settle(1001n, never);
+    expect(shown()).toEqual([leaves, ['create', stranger, 'orders', null, null]]);
+    expect(ledger.followed.get(orders)?.name).toBe('old');
+  });
+
+  it.each([
+    ['within the filter', items, 'items', ['rename', items, 'items', 'orders', null]],
+    ['into the filter', stranger, 'hidden', ['create', stranger, 'orders', null, null]],
+  ])('completes the rename from it: by another rename, %s', async (_, uuid, name, follows) => {
+    keepsBalancer = true;
+    await saw('rename', orders, 20n, 'orders', 'old');
+    await saw('rename', uuid, 21n, name, 'orders');
+    now_ms = 6_000;
+    for (const readBelow of [30n, 1001n]) await tracker.settle(readBelow, never);
+    expect(shown()).toEqual([leaves, follows]);
+    expect(ledger.followed.get(orders)?.name).toBe('old');
+  });
+});
+
 describe("a rename and the filter's edge", () => {
   it('inside is a rename', async () => {
     await saw('rename', items, 20n, 'items', 'things');

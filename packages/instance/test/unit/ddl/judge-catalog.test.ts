@@ -86,6 +86,24 @@ describe('what two catalogs show', () => {
     ]);
   });
 
+  it.each([
+    ['since the catalog was read', { isSettled: false, time: 9n }],
+    ['after the time of the comparison', { isSettled: true, time: 4n }],
+  ])('is no creation of a collection that another one was renamed over %s', async (_, read) => {
+    const ledger = ledgerOf(atStart);
+    const renamed = { uuid: uuid('0b'), database: 'shop', name: 'b', to: { database: 'shop', name: 'a' } };
+    const time = new Timestamp(5n);
+    await ledger.add(() => ({ ...renamed, operation: 'rename', droppedUuid: uuid('0a'), time }), never);
+    await ledger.finish(entryOf('a', '0b'), never);
+    expect(await judged(ledger, { now: atStart, found: made, ...read })).toEqual([]);
+    expect(ledger.followed.at('shop', 'a')?.uuid).toBe(uuid('0b'));
+  });
+
+  it('is no creation over another one that may have the name since the catalog was read', async () => {
+    const now = [entryOf('a', '0c'), entryOf('b', '0b')];
+    expect(await judged(ledgerOf(atStart), { now, found: made, isSettled: false })).toEqual([]);
+  });
+
   it('is one restart of a collection that was sharded, whoever reports it first', async () => {
     const now = [entryOf('a', '0a', sharded('k')), entryOf('b', '0b')];
     const ledger = ledgerOf(atStart);
