@@ -70,6 +70,9 @@ type Texts = Pick<Notification, 'summary' | 'next'>;
 function textsOf({ event, status }: EventChange, observation: Observation, { fleet, settings }: Origin): Texts {
   const { failure, progress } = observation;
   const next = nextStep(progress);
+  const nextIfSilent = (progress.warnings ?? []).some(({ name }) => name === 'instancesSilent')
+    ? 'Instances are silent: start them again. convoy progress names them.'
+    : null;
   switch (event) {
     case 'ready':
       return { summary: `The migration of fleet ${fleet} is ready: a commit would be accepted now.`, next };
@@ -85,7 +88,7 @@ function textsOf({ event, status }: EventChange, observation: Observation, { fle
         return { summary: `The lag of fleet ${fleet} is no longer a concern.${now}`, next: NOTHING_TO_DO };
       return {
         summary: `The lag of fleet ${fleet} is above ${settings.lag.raise_seconds} s.${now}`,
-        next: 'Give the destination more capacity, raise applyWorkers, or reduce writes on the source.',
+        next: nextIfSilent ?? 'Give the destination more capacity, raise applyWorkers, or reduce writes on the source.',
       };
     }
     case 'oplog': {
@@ -94,7 +97,7 @@ function textsOf({ event, status }: EventChange, observation: Observation, { fle
       const left = oplogTimeInWords(observation.oplogRemaining_seconds);
       return {
         summary: `An oplog of fleet ${fleet} soon drops changes that are not applied yet. Time left: ${left}.`,
-        next: 'Resume the migration, reduce its load, or enlarge the oplog with replSetResizeOplog.',
+        next: nextIfSilent ?? 'Resume the migration, reduce its load, or enlarge the oplog with replSetResizeOplog.',
       };
     }
   }

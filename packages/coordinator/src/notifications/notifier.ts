@@ -55,6 +55,8 @@ export class Notifier {
   /** The attempt in flight by receiver: one each, so that a receiver that hangs delays no other one. */
   readonly #attempts = new Map<string, Promise<void>>();
   readonly #ending = new AbortController();
+  /** When this process saw that it is connected, by the monotonic clock; null while it is not. */
+  #connectedAt_ms: number | null = null;
 
   constructor(dependencies: NotifierDependencies) {
     this.#dependencies = dependencies;
@@ -90,13 +92,21 @@ export class Notifier {
   }
 
   async #recordChanges(): Promise<void> {
-    const { outbox, settings, snapshot } = this.#dependencies;
-    const observation = observe(snapshot());
+    const { outbox, settings } = this.#dependencies;
+    const snapshot = this.#dependencies.snapshot();
+    const observation = observe(snapshot, this.#listening_ms(snapshot));
     if (observation === null) return;
     for (const change of changesOf(observation, settings, await outbox.standing())) {
       const dropped = await outbox.record(change, this.#deliveriesOf(change, observation));
       for (const delivery of dropped ?? []) this.#note(delivery, 'dropped', 'too many notifications wait');
     }
+  }
+
+  /** How long this process has been connected, as far as it has looked. */
+  #listening_ms({ isConnected }: FleetSnapshot): number {
+    const now_ms = this.#dependencies.clock.monotonic_ms();
+    this.#connectedAt_ms = isConnected ? (this.#connectedAt_ms ?? now_ms) : null;
+    return now_ms - (this.#connectedAt_ms ?? now_ms);
   }
 
   #deliveriesOf(change: EventChange, observation: Observation): Delivery[] {

@@ -1,8 +1,9 @@
 import { notifiedEvents, type NotifiedEvent, type NotifySettings } from '@convoy/api/configuration/notify-settings';
 import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { progressInfo } from '@convoy/api/contract/progress';
-import type { Failure } from '@convoy/api/fleet/fleet';
+import type { Failure, SeenReport } from '@convoy/api/fleet/fleet';
 import { aggregateProgress } from '../progress/aggregate.js';
+import { secondsSilent } from '../progress/instance-rows.js';
 import { membersOf, type FleetSnapshot } from '../progress/members.js';
 import { oplogRemaining_seconds } from '../progress/oplog-time.js';
 
@@ -23,12 +24,35 @@ export interface EventChange {
 /** Events whose end is news too. The end of the others only allows their next beginning. */
 const CLEARED_WITH_NOTICE: readonly NotifiedEvent[] = ['lag', 'oplog'];
 
-/** @returns null while nothing is known about the fleet */
-export function observe(snapshot: FleetSnapshot): Observation | null {
+/** In this time after Redis returns, all instances have sent a heartbeat again. */
+const ALL_HEARD_MS = 60_000;
+
+/**
+ * Lag and oplog of silent instances are those of now, or unknown shortly after this process has connected.
+ * @param listening_ms how long this process has been connected
+ * @returns null while nothing is known about the fleet
+ */
+export function observe(snapshot: FleetSnapshot, listening_ms = Number.POSITIVE_INFINITY): Observation | null {
   if (!snapshot.isConnected) return null;
-  const { failure, progress, instances } = aggregateProgress(snapshot, null);
+  const reports = new Map([...snapshot.reports].map(([id, seen]) => [id, asOfNow(seen, snapshot)]));
+  const now = { ...snapshot, reports };
+  const { failure, progress, instances } = aggregateProgress(now, null);
   if (instances.length === 0) return null;
-  return { failure, progress, oplogRemaining_seconds: oplogRemaining_seconds(membersOf(snapshot).reports) };
+  const members = membersOf(now);
+  if (listening_ms < ALL_HEARD_MS && members.seen.some(({ fresh }) => !fresh))
+    return { failure, progress: { ...progress, lagTimeSeconds: null }, oplogRemaining_seconds: null };
+  return { failure, progress, oplogRemaining_seconds: oplogRemaining_seconds(members.reports) };
+}
+
+/** While an instance with a migration is silent, its lag grows and the time of its oplog shrinks. */
+function asOfNow(seen: SeenReport, snapshot: FleetSnapshot): SeenReport {
+  const { state, failure, progress, oplogRemaining_seconds: oplog_seconds } = seen.report;
+  if (seen.fresh || state === 'COMMITTED' || failure !== null) return seen;
+  const silence_seconds = secondsSilent(seen, snapshot);
+  const lagTimeSeconds = progress.lagTimeSeconds === null ? null : progress.lagTimeSeconds + silence_seconds;
+  const report = { ...seen.report, progress: { ...progress, lagTimeSeconds } };
+  if (typeof oplog_seconds !== 'number') return { ...seen, report };
+  return { ...seen, report: { ...report, oplogRemaining_seconds: Math.max(0, oplog_seconds - silence_seconds) } };
 }
 
 /**

@@ -119,7 +119,10 @@ function contractFields(
     warnings: fleetWarnings(members, started, waitingFor, snapshot),
     commitBlockers: awaitsCommit(state, members) ? blockers : null,
     currentStep: leadersOwn(members, (progress) => progress.currentStep),
-    sourceWrites: complete ? fleetWrites(progresses.map((progress) => progress.sourceWrites)) : null,
+    sourceWrites:
+      complete && members.seen.every(({ fresh }) => fresh)
+        ? fleetWrites(progresses.map((progress) => progress.sourceWrites))
+        : null,
     hotDocuments: fleetHotDocuments(progresses),
     startedAt: leadersOwn(members, (progress) => progress.startedAt),
     options: leadersOwn(members, (progress) => progress.options),

@@ -101,6 +101,26 @@ describe('Notifier', () => {
     });
   });
 
+  it('asks for silent instances to be started, once it has listened long enough after a loss of Redis', async () => {
+    const scenario = new Scenario();
+    const notifier = scenario.notifier();
+    const silent = snapshot({ a: { ...running, fresh: false, silent_ms: 500_000 } });
+    scenario.fleet = snapshot({ a: running });
+    await run(scenario, notifier, 100);
+    scenario.fleet = { ...silent, isConnected: false };
+    await run(scenario, notifier, 500);
+    scenario.fleet = silent;
+    await run(scenario, notifier, 60);
+    expect(scenario.sent).toEqual([]);
+    await run(scenario, notifier, 1);
+    expect(scenario.sent.map(({ notification: { summary, next } }) => [summary, next])).toEqual([
+      [
+        'The lag of fleet shop is above 300 s. It is 501 s now.',
+        'Instances are silent: start them again. convoy progress names them.',
+      ],
+    ]);
+  });
+
   it('sends an event once to each receiver that asks for it, from any number of notifiers', async () => {
     const scenario = new Scenario();
     const receivers = [{ name: 'pager' }, { name: 'chat' }, { name: 'board', events: ['ready'] as const }];

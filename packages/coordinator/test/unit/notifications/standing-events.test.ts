@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NotifiedEvent } from '@convoy/api/configuration/notify-settings';
-import type { Progress } from '@convoy/api/contract/progress';
+import type { MigrationState, Progress } from '@convoy/api/contract/progress';
 import { changesOf, isNews, observe } from '../../../src/notifications/standing-events.js';
 import { snapshot, type ReportChanges } from '../progress/snapshots.js';
 
@@ -120,6 +120,39 @@ describe('events of a fleet', () => {
       ['oplog cleared'],
       ['oplog raised'],
     ]);
+  });
+
+  it('are a lag that grows with the silence of a killed instance, and its end once it applies again', () => {
+    const silent = (seconds: number, state: MigrationState = 'RUNNING'): ReportChanges => ({
+      ...lagging(3),
+      state,
+      fresh: false,
+      silent_ms: seconds * 1_000,
+    });
+    expect(
+      changesAlong([lagging(3), silent(297), silent(298), lagging(3), silent(900, 'COMMITTED'), silent(298)]),
+    ).toEqual([[], [], ['lag raised'], ['lag cleared'], [], ['lag raised']]);
+  });
+
+  it('are an oplog that shrinks with the silence of a killed instance', () => {
+    const silent = (seconds: number): ReportChanges => ({
+      state: 'PAUSED',
+      oplogRemaining_seconds: 3_700,
+      fresh: false,
+      silent_ms: seconds * 1_000,
+    });
+    expect(changesAlong([100, 101, 9_000].map(silent))).toEqual([[], ['oplog raised'], []]);
+  });
+
+  it('wait for heartbeats after a connection: an outage of Redis was no silence of the instances', () => {
+    const fleet = snapshot({ a: { ...lagging(3), oplogRemaining_seconds: 3_700, fresh: false, silent_ms: 600_000 } });
+    const eventsAfter = (listening_ms: number, standing: readonly NotifiedEvent[] = []) => {
+      const observation = observe(fleet, listening_ms);
+      return observation === null ? null : changesOf(observation, limits, new Set(standing)).map(({ event }) => event);
+    };
+    expect(eventsAfter(59_000)).toEqual([]);
+    expect(eventsAfter(59_000, ['lag', 'oplog'])).toEqual([]);
+    expect(eventsAfter(60_000)).toEqual(['lag', 'oplog']);
   });
 
   it('are unknown without a connection to Redis, or before any instance was seen', () => {

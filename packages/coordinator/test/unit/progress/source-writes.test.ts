@@ -1,7 +1,9 @@
 import type { Progress } from '@convoy/api/contract/progress';
 import { expect, test } from 'vitest';
 import { sourceWritesText } from '../../../src/dashboard/views/writes-text.js';
+import { aggregateProgress } from '../../../src/progress/aggregate.js';
 import { fleetWrites } from '../../../src/progress/source-writes.js';
+import { snapshot } from './snapshots.js';
 
 function writesTo(names: Readonly<Record<string, number>>, lastWriteAt: string): NonNullable<Progress['sourceWrites']> {
   const namespaces = Object.entries(names).map(([namespace, writes]) => ({ namespace, writes }));
@@ -29,6 +31,14 @@ test('they are unknown while those of one shard are: nobody may conclude that wr
   expect(fleetWrites([here, null])).toBeNull();
   expect(fleetWrites([])).toBeNull();
   expect(sourceWritesText({ state: 'RUNNING', sourceWrites: null })).toMatch(/^It is unknown/);
+});
+
+test('they are unknown while an instance is silent: its last report says nothing about the present', () => {
+  const one = { expectedIds: ['a', 'b'], progress: { sourceWrites: here } };
+  const writesWith = (fresh: boolean) =>
+    aggregateProgress(snapshot({ a: one, b: { ...one, fresh } }), null).progress.sourceWrites;
+  expect(writesWith(true)?.writes).toBe(2_004);
+  expect(writesWith(false)).toBeNull();
 });
 
 test('without a write the sentence says so, and there is none once it does not matter', () => {
