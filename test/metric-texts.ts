@@ -34,7 +34,8 @@ const rich: Progress = {
 /** What an instance exports. */
 export async function instanceText(): Promise<string> {
   const metrics = new Metrics({ processMetrics: true });
-  publishProgress(metrics, rich, { hasFailed: false, leads: true, leaderEpoch: 3, mismatches: 2 });
+  const refusedMessages = new Map([['unsigned', 1]]);
+  publishProgress(metrics, rich, { hasFailed: false, leads: true, leaderEpoch: 3, mismatches: 2, refusedMessages });
   for (const state of migrationStates) metrics.state.set({ state }, state === 'RUNNING' ? 1 : 0);
   metrics.rereads.inc({ reason: 'duplicateKey' });
   metrics.retries.inc({ what: 'read' });

@@ -150,6 +150,8 @@ export interface Fleet {
   question?(topic: QuestionTopic): Promise<StartQuestion | null>;
   /** What is wrong between this process and its peers, for its own progress; absent where it needs none. */
   warnings?(): Warning[];
+  /** Number of messages without a valid signature, by reason; absent where no message is signed. */
+  refusedMessages?(): ReadonlyMap<string, number>;
   /** Releases identity and leadership and closes connections. */
   leave(): Promise<void>;
 }

@@ -105,7 +105,8 @@ function openValue(
 }
 
 /**
- * Opens a job's return value; null when it is not a result that the instance signed. A repeated command reads old ones.
+ * Opens a job's return value; null when it is not a result that the instance signed, or there is none. A repeated
+ * command reads old ones.
  */
 export function openResult(
   signature: FleetSignature,
@@ -113,5 +114,7 @@ export function openResult(
   commandId: string,
   value: unknown,
 ): CommandResult | null {
+  // Silence is no forged message.
+  if (value === null || value === undefined) return null;
   return resultSchema.safeParse(openValue(signature, 'result', [instanceId, commandId], value, 'any')).data ?? null;
 }

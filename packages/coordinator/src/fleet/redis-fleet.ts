@@ -31,7 +31,7 @@ import type { FleetKeys } from '../redis/keys.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import { logRedisExposure } from '../redis/redis-exposure.js';
 import type { RedisSettings } from '../redis/redis-settings.js';
-import { FleetSignature } from '../redis/signature.js';
+import { FleetSignature, refusalReasons } from '../redis/signature.js';
 import { systemTime } from '@convoy/api/time/time-source';
 import type { TimeSource } from '@convoy/api/time/time-source';
 import { FleetView } from './fleet-view.js';
@@ -192,17 +192,23 @@ export class RedisFleet implements Fleet {
     return this.#questions.read(topic);
   }
 
-  /** While Redis is lost: commands of coordinators do not arrive, and they show this instance as silent. */
+  /**
+   * Of refused messages. And while Redis is lost: commands of coordinators do not arrive, and they show this instance
+   * as silent.
+   */
   warnings(): Warning[] {
-    if (this.#left || ['ready', 'connect'].includes(this.#connection.status)) return [];
+    if (this.#left) return [];
+    const refused = this.#signature.warnings();
+    if (['ready', 'connect'].includes(this.#connection.status)) return refused;
     const said =
       'Redis is unreachable from this instance: coordinators neither hear nor command it. A migration continues.';
-    return [
-      {
-        name: 'redisUnavailable',
-        description: `${said}${causeOf({ whyDisconnected: this.#connections.failureText })}`,
-      },
-    ];
+    const description = `${said}${causeOf({ whyDisconnected: this.#connections.failureText })}`;
+    return [...refused, { name: 'redisUnavailable', description }];
+  }
+
+  refusedMessages(): ReadonlyMap<string, number> {
+    const counts = this.#signature.refused();
+    return new Map(refusalReasons.map((reason) => [reason, counts.get(reason) ?? 0]));
   }
 
   async leave(): Promise<void> {

@@ -111,7 +111,7 @@ export class FleetSignature {
 
 const secretMissing: Warning = {
   name: 'fleetSecretMissing',
-  description: 'Other processes sign their messages, and this coordinator has no fleetSecret. Set the same one.',
+  description: 'Other processes sign their messages, and this process has no fleetSecret. Set the same one.',
 };
 
 function refusedWarning(counts: ReadonlyMap<RefusalReason, number>): Warning {

@@ -79,6 +79,9 @@ describeOnRedis('a signed fleet', (redis) => {
     await inject('forged', data);
     await inject('sealed', { sealed: `convoy1 ${Date.now()} ${'A'.repeat(43)} ${JSON.stringify(data)}` });
     expect(handled).toEqual([]);
+    const refused = { unsigned: 1, wrongSignature: 1, outdated: 0 };
+    expect(Object.fromEntries(member.fleet.refusedMessages()), 'counted where they are refused').toEqual(refused);
+    expect(member.fleet.warnings()).toEqual([expect.objectContaining({ name: 'messagesRefused' })]);
   });
 
   it('runs a command once, also when its job is queued again or under another id', async () => {

@@ -30,6 +30,11 @@ export class Metrics {
     'Notifications by event and result, of a lone instance.',
     ['event', 'result'],
   );
+  readonly refusedMessages = this.counter(
+    'convoy_refused_messages_total',
+    'Messages in Redis without a valid signature, by reason.',
+    ['reason'],
+  );
   readonly commandDuration = new Histogram({
     name: 'convoy_command_duration_seconds',
     help: 'Time until a command was accepted or refused.',

@@ -9,6 +9,8 @@ export interface Standing {
   leaderEpoch: number | null;
   /** Documents that differ with no change on its way, as the verifiers of this process count them. */
   mismatches: number;
+  /** Messages without a valid signature by reason, since the start of this process. */
+  refusedMessages: ReadonlyMap<string, number>;
 }
 
 /** Sets the metrics to the values of progress: one source for people, peers and Prometheus. */
@@ -24,6 +26,8 @@ export function publishProgress(metrics: Metrics, progress: Progress, standing: 
   metrics.ddlLag.set(progress.lag?.ddlLagSeconds ?? NaN);
   metrics.copySize.set(progress.collectionCopy?.estimatedTotalBytes ?? NaN);
   publishIndexes(metrics, progress.indexBuilding);
+  metrics.refusedMessages.reset();
+  for (const [reason, count] of standing.refusedMessages) metrics.refusedMessages.inc({ reason }, count);
   // Removes the series of warnings that have ended.
   metrics.warnings.reset();
   for (const { name } of progress.warnings ?? []) metrics.warnings.inc({ name });

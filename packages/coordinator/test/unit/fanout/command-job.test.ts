@@ -40,6 +40,13 @@ it('a result keeps the instances that the command waits for, and only its instan
   expect(openResult(own, 'shard0', 'one', result)).toBeNull();
 });
 
+it('no result in time is none, and no message that somebody forged', () => {
+  const waiting = signatureOf('0123456789abcdef0123456789abcdef');
+  expect(openResult(waiting, 'shard0', 'one', null)).toBeNull();
+  expect(waiting.refused()).toEqual(new Map());
+  expect(waiting.warnings()).toEqual([]);
+});
+
 it('without a secret jobs have their content as it is', () => {
   const unsigned = signatureOf(undefined);
   expect(sealJobData(unsigned, 'shard0', 'one', commit)).toEqual(commit);

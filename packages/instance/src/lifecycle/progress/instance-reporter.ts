@@ -114,6 +114,7 @@ export class InstanceReporter {
       leads: fleet.isLeader(),
       leaderEpoch: run?.view.record.leaderEpoch ?? null,
       mismatches: lastingMismatches(run?.verification ?? []),
+      refusedMessages: fleet.refusedMessages?.() ?? new Map<string, number>(),
     };
     publishProgress(runtime.metrics, progress, standing);
     this.#published = publishMetrics(runtime.metrics, state, run?.stats ?? [], this.#published);

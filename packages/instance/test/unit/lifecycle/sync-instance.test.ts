@@ -36,10 +36,14 @@ class WatchedFleet extends LoneFleet {
   }
 }
 
-async function instanceOf(connect: Connect, fleet: LoneFleet): Promise<SyncInstance> {
+async function instanceOf(
+  connect: Connect,
+  fleet: LoneFleet,
+  metrics = new Metrics({ processMetrics: false }),
+): Promise<SyncInstance> {
   const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://zero', cluster1: 'mongodb://one' } });
   const logger = createLogger({ verbosity: 'FATAL' });
-  const runtime = createRuntime(config, systemClock, logger, new Metrics({ processMetrics: false }));
+  const runtime = createRuntime(config, systemClock, logger, metrics);
   await fleet.join(identity);
   return new SyncInstance(runtime, fleet, identity, connect);
 }
@@ -65,6 +69,22 @@ it('an instance that began without a cluster takes a start towards it, once the 
     await expect(instance.start(start), 'refused by what it finds there').rejects.toMatchObject({
       error: 'migrationExists',
     });
+  } finally {
+    await instance.close();
+  }
+});
+
+it('the metrics of an instance count the messages that its fleet refuses', async () => {
+  class AttackedFleet extends LoneFleet {
+    refusedMessages(): ReadonlyMap<string, number> {
+      return new Map([['unsigned', 3]]);
+    }
+  }
+  const metrics = new Metrics({ processMetrics: false });
+  const instance = await instanceOf((_config, name) => clusterWith(name, []), new AttackedFleet(), metrics);
+  try {
+    await instance.open();
+    expect(await metrics.registry.metrics()).toContain('convoy_refused_messages_total{reason="unsigned"} 3');
   } finally {
     await instance.close();
   }
