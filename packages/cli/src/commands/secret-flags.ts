@@ -2,10 +2,10 @@ import { flagName, secretSettings } from '@convoy/api/configuration/setting-name
 import { FILE_FLAG_SUFFIX } from '@convoy/api/configuration/setting-sources';
 import type { Command } from 'commander';
 
-/** Flags whose values are secrets as a whole; connection strings and URLs only if they have a password. */
-const wholeSecrets: readonly string[] = ['token', 'viewToken', 'shards'];
 /** Flags that take a connection string or the name of a cluster in the settings. */
 const clusterFlags = ['cluster', 'source', 'destination'];
+/** Flags that take an address, a secret only with a password. The other secret settings are secrets as a whole. */
+const addressFlags = ['cluster0', 'cluster1', 'redis', ...clusterFlags];
 const withPassword = /^[a-z+]+:\/\/[^/@]*:[^@]*@/i;
 
 /** A flag with a secret as its value. */
@@ -20,7 +20,7 @@ export function secretFlags(command: Command): SecretFlag[] {
   return [...secretSettings, ...clusterFlags].flatMap((name) => {
     const value: unknown = command.getOptionValue(name);
     if (command.getOptionValueSource(name) !== 'cli' || typeof value !== 'string') return [];
-    if (!wholeSecrets.includes(name) && !withPassword.test(value)) return [];
+    if (addressFlags.includes(name) && !withPassword.test(value)) return [];
     const instead = clusterFlags.includes(name)
       ? 'Give it the name cluster0 or cluster1, with --cluster0-file or --cluster1-file.'
       : `Use ${flagName(name + FILE_FLAG_SUFFIX)}.`;

@@ -1,7 +1,8 @@
+import { flagName, secretSettings } from '@convoy/api/configuration/setting-names';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { secretFlags } from '@convoy/cli/commands/secret-flags';
-import { addSettings, instanceSettings } from '@convoy/cli/commands/settings';
+import { addSettings, coordinatorSettings, instanceSettings } from '@convoy/cli/commands/settings';
 
 function found(...args: string[]): string[] {
   const command = addSettings(new Command('probe'), instanceSettings).option('--cluster <cluster>', '', 'cluster0');
@@ -20,6 +21,15 @@ describe('secrets among the flags', () => {
     for (const flag of ['--cluster0', '--cluster1']) expect(found(flag, 'mongodb://user:s3cret@h/')).toHaveLength(1);
     expect(found('--redis', 'redis://:s3cret@h:6379')).toHaveLength(1);
     expect(found('--shards', '{"cluster0": {"user": "u", "password": "s3cret"}}')).toHaveLength(1);
+  });
+
+  test('are all secret settings but addresses, whatever settings follow', () => {
+    const addresses: readonly string[] = ['cluster0', 'cluster1', 'redis'];
+    const command = addSettings(new Command('probe'), { ...instanceSettings, ...coordinatorSettings });
+    const whole = secretSettings.filter((setting) => !addresses.includes(setting));
+    expect(whole).toEqual(expect.arrayContaining(['fleetSecret', 'notify']));
+    const flags = whole.flatMap((setting) => [flagName(setting), 's3cret']);
+    expect(secretFlags(command.parse(flags, { from: 'user' }))).toHaveLength(whole.length);
   });
 
   test('are not names, addresses without a password, and files', () => {
