@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { JsonLinesView } from '../progress-view/json-lines-view.js';
+import type { ShownProgress } from '../progress-view/progress-lines.js';
 import { waitingLines } from '../progress-view/waiting-lines.js';
 import { addProgressCommand } from './progress-command.js';
 import { clientOf, serviceCommand, type ServiceOptions } from './service.js';
@@ -37,7 +38,7 @@ const simpleCommands: readonly SimpleCommand[] = [
     description: 'resume a paused migration',
     then: 'Running again. Follow it with: convoy watch',
     what: 'no instance is PAUSED',
-    until: ({ state }) => state === 'RUNNING' || state === 'REVERSING',
+    until: (progress) => ['RUNNING', 'REVERSING'].includes(progress.state) && !isPausedInPart(progress),
   },
   {
     name: 'commit',
@@ -54,6 +55,14 @@ const simpleCommands: readonly SimpleCommand[] = [
     until: ({ state, canCommit }) => state !== 'COMMITTED' && canCommit,
   },
 ];
+
+/** A fleet of RUNNING and PAUSED instances is RUNNING; one that is away resumes later. */
+function isPausedInPart({ instances, waitingFor }: ShownProgress): boolean {
+  return (
+    (instances ?? []).some(({ state }) => state === 'PAUSED') ||
+    (waitingFor ?? []).some(({ command }) => command === 'resume')
+  );
+}
 
 function addSimple(program: Command, { name, description, ...acceptance }: SimpleCommand): void {
   addJson(addWait(serviceCommand(program, name, description), acceptance.what)).action(

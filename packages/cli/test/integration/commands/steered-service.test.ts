@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { idleProgress, type Progress } from '@convoy/api/contract/progress';
+import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { idleProgress, type MigrationState, type Progress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { createHttpApp } from '@convoy/api/http/http-app';
 import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
@@ -114,6 +115,23 @@ test.each([
   const waited = await runCommand(command, '--wait', '--url', url);
   expect(waited).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(next) as string });
   expect(service.calls.filter((call) => call.command === command)).toHaveLength(2);
+});
+
+function rowOf(id: string, state: MigrationState): FleetInstance {
+  return {
+    ...{ id, state, syncID: id, release: '2.0.0', problems: [], reachable: true, secondsSinceHeartbeat: 0 },
+    ...{ canCommit: false, info: null, lagTimeSeconds: null, totalEventsApplied: null, eventsPerSecond: null },
+    ...{ estimatedCopiedBytes: null, copyBytesPerSecond: null, error: null, errorDescription: null },
+  };
+}
+
+test.each([
+  ['is away', { waitingFor: [{ instance: 'shard1', command: 'resume' as const, description: 'no heartbeat' }] }],
+  ['is PAUSED', { instances: [rowOf('shard0', 'RUNNING'), rowOf('shard1', 'PAUSED')] }],
+])('resume --wait goes on while an instance %s, although the fleet is RUNNING', async (_case, fields) => {
+  const progress: FleetProgress = { ...idleFleetProgress(), ...running, ...fields };
+  service.after['resume'] = progress;
+  expect(await runCommand('resume', '--wait', '1', '--url', url)).toMatchObject({ code: 4 });
 });
 
 test('a timeout of --wait has its own exit code', async () => {
