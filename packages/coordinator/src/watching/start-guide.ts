@@ -19,6 +19,8 @@ interface Asked {
   readonly at_ms: number;
   /** Names of the clusters. */
   readonly key: string;
+  /** Rejects when the question did not reach Redis. */
+  readonly sent: Promise<void>;
 }
 
 /** What users want to know before a start. The fleet's leader answers, since a coordinator reaches no cluster. */
@@ -49,19 +51,26 @@ export class StartGuide {
    * @throws ConvoyError as `check`
    */
   async listing(request: StartRequest): Promise<PublishedDetails['sourceListing']> {
-    const key = `${request.source} ${request.destination}`;
-    const known = this.#listing;
-    if (known === null || known.key !== key || this.now_ms() - known.at_ms > LISTING_SERVES_MS) {
-      this.#listing = { id: randomUUID(), at_ms: this.now_ms(), key };
-      await this.director.ask('sourceListing', { id: this.#listing.id, request });
-    }
-    const id = this.#listing?.id ?? '';
+    const asked = this.#askedFor(request);
     try {
-      return await this.#answer('sourceListing', id);
+      await asked.sent;
+      return await this.#answer('sourceListing', asked.id);
     } catch (error) {
-      if (!(error instanceof ConvoyError && error.error === 'commandTimedOut')) this.#listing = null;
+      const isLate = error instanceof ConvoyError && error.error === 'commandTimedOut';
+      if (!isLate && this.#listing === asked) this.#listing = null;
       throw error;
     }
+  }
+
+  /** The question for these clusters: the last one while it serves, or a new one. */
+  #askedFor(request: StartRequest): Asked {
+    const key = `${request.source} ${request.destination}`;
+    const at_ms = this.now_ms();
+    const known = this.#listing;
+    if (known?.key === key && at_ms - known.at_ms <= LISTING_SERVES_MS) return known;
+    const id = randomUUID();
+    this.#listing = { id, at_ms, key, sent: this.director.ask('sourceListing', { id, request }) };
+    return this.#listing;
   }
 
   async #answer<Topic extends QuestionTopic>(topic: Topic, id: string): Promise<PublishedDetails[Topic]> {
