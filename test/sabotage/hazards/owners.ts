@@ -8,7 +8,7 @@ export const ownerHazards: readonly Hazard[] = [
     hazard: 'Two processes with the same identity both apply',
     handling:
       'Every owner takes an epoch in the metadata database. Every write of state is conditional on it; the loser ' +
-      'stops.',
+      'stops. No earlier migration on the cluster has used the epochs of the present one.',
     sabotages: [
       {
         takesOut: "the epoch, in the condition of a task's writes",
@@ -30,6 +30,53 @@ export const ownerHazards: readonly Hazard[] = [
         find: '{ _id: recordId, leaderEpoch, ...notBeyond(set) }',
         replace: '{ _id: recordId, ...notBeyond(set) }',
         tests: [instanceTest('store/metadata.test.ts', 'accepts only writes of the present leader')],
+      },
+      {
+        takesOut: "the time of its begin, in a migration's epochs",
+        file: instance('lifecycle/commands/record-migration.ts'),
+        symbol: 'recordMigration',
+        find: 'firstEpoch: firstEpochAt(time)',
+        replace: 'firstEpoch: firstEpochAt(time % 2n)',
+        tests: [
+          integrationTest(
+            'cleanup/cleanup.test.ts',
+            'ends a migration whose instances have been stopped, once approved, and reverts what it started',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the first epoch of a migration, in those of its leaders',
+        file: instance('store/migration-record.ts'),
+        symbol: 'begin',
+        find: 'leaderEpoch: migration.firstEpoch ?? 0,',
+        replace: 'leaderEpoch: 0,',
+        tests: [
+          instanceTest(
+            'store/migration-record.test.ts',
+            'neither opens the destination of the next one nor writes as its leader',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the first epoch of a migration, in those of its tasks',
+        file: instance('store/task-record.ts'),
+        symbol: 'take',
+        find: 'epoch: firstEpoch,',
+        replace: 'epoch: 0,',
+        tests: [instanceTest('store/migration-record.test.ts', 'does not confirm that it owns a task of the next one')],
+      },
+      {
+        takesOut: 'the look whether the record is still that of the same migration',
+        file: instance('lifecycle/migration/migration-watch.ts'),
+        symbol: 'read',
+        find: 'if (record.firstEpoch !== this.#view.record.firstEpoch)',
+        replace: 'if (record.firstEpoch === -1)',
+        tests: [
+          instanceTest(
+            'lifecycle/migration/migration-watch.test.ts',
+            'is not taken from a later migration, which began after this one was cleaned up',
+          ),
+        ],
       },
     ],
   },
@@ -163,8 +210,8 @@ export const ownerHazards: readonly Hazard[] = [
         takesOut: 'the check who owns the task',
         file: instance('lifecycle/run/record-failure.ts'),
         symbol: 'recordFailure',
-        find: 'if (await isReplaced().catch(() => false))',
-        replace: 'if ((await isReplaced().catch(() => false)) && failure.retry === undefined)',
+        find: 'if (await isReplaced().catch(isStale))',
+        replace: 'if ((await isReplaced().catch(isStale)) && failure.retry === undefined)',
         tests: [
           instanceTest(
             'lifecycle/run/record-failure.test.ts',

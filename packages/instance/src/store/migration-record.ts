@@ -62,6 +62,8 @@ export interface MigrationRecord {
   phase: MigrationPhase;
   failure: { error: ErrorName; errorDescription: string } | null;
   leaderEpoch: number;
+  /** Epochs of its leaders and tasks are above it (`epochs.ts`). Absent in records of earlier releases, for 0. */
+  firstEpoch?: number;
   /** Epoch of the leader that initialised; the stored collections of this epoch are the migration's. */
   catalogEpoch: number | null;
   startTime: Timestamp | null;
@@ -123,6 +125,7 @@ export type NewMigration = Pick<
   | 'destinationShards'
   | 'warnings'
   | 'reversal'
+  | 'firstEpoch'
 >;
 
 /** Reads and writes the migration record. Leader writes require the present leader's epoch. */
@@ -144,7 +147,7 @@ export class MigrationRecords {
       digest,
       phase: 'starting',
       failure: null,
-      leaderEpoch: 0,
+      leaderEpoch: migration.firstEpoch ?? 0,
       catalogEpoch: null,
       startTime: null,
       estimatedTotalBytes: null,

@@ -122,16 +122,18 @@ export class TaskRecords {
    * Makes this process the owner of a task: raises the epoch and creates the write sessions if needed. A router may
    * repeat the write early or late: it still raises only the epoch that was found.
    * @param sessionsMax number of server sessions, one per write in flight
+   * @param firstEpoch of the migration: the epoch of a new task is above it
    */
   async take(
     taskId: string,
     owner: TaskRecord['owner'],
     sessionsMax: number,
     signal: AbortSignal,
+    firstEpoch = 0,
   ): Promise<TaskRecord> {
     const sessions = Array.from({ length: sessionsMax }, () => newSessionId());
     const initial: Document = {
-      epoch: 0,
+      epoch: firstEpoch,
       owner,
       started: true,
       ...initialState,

@@ -21,7 +21,7 @@ export async function inSession<T>(
   const own = { id: serverSession.id, txnNumber: serverSession.txnNumber };
   serverSession.id = { id: new Binary(chosen.lsid, Binary.SUBTYPE_UUID) };
   // commitTransaction and abortTransaction take their number from the driver's session, which stores a double. It is
-  // exact below 2^53, that is for 2^21 epochs.
+  // exact below 2^53, which is enough for probes: no other caller has transactions.
   if (chosen.txnNumber !== undefined) serverSession.txnNumber = Number(chosen.txnNumber);
   try {
     return await call(session);

@@ -2,9 +2,11 @@ import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
+import { currentTime } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { checkJoin, checkStart, type StartCheck } from '../../preflight/check-start.js';
 import { noFindings, type PreflightReport } from '../../preflight/report.js';
+import { firstEpochAt } from '../../store/epochs.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords, type NewMigration } from '../../store/migration-record.js';
 import type { Connect } from '../migration/clusters.js';
@@ -34,7 +36,14 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
   const { runtime, fleet, destination, signal } = requested;
   const records = new MigrationRecords(new Metadata(destination.router, runtime.retrying));
   const warnings = requested.recorded === null ? await checkUnlessRecorded(requested, records) : null;
-  if (warnings !== null) return records.begin(await newMigration(requested, warnings), signal);
+  if (warnings !== null) {
+    const time = await runtime.retrying(
+      'take a cluster time of the destination',
+      () => currentTime(destination.router, { signal }),
+      signal,
+    );
+    return records.begin({ ...(await newMigration(requested, warnings)), firstEpoch: firstEpochAt(time) }, signal);
+  }
   // Of an accepted start watchers keep no findings of a part of the checks, nor an earlier refusal.
   const onReport = (report: PreflightReport): void =>
     report.canStart ? fleet.publishDetails('preflight', noFindings) : publish(requested, report);

@@ -7,6 +7,7 @@ import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
 import { holdsDocuments } from '../../catalog/read/holds-documents.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { drop } from '../../ddl/destination-collections.js';
+import { hasPredecessor } from '../../store/epochs.js';
 import {
   comparisonOf,
   type MigrationDependencies,
@@ -56,7 +57,10 @@ export async function makeCollections(
         signal,
       );
     } catch (error) {
-      const isLeft = leaderEpoch > 1 && error instanceof ConvoyError && inTheWay.includes(error.error);
+      const isLeft =
+        hasPredecessor(deps.watch.view.record, leaderEpoch) &&
+        error instanceof ConvoyError &&
+        inTheWay.includes(error.error);
       if (!isLeft || clearings === clearingsMax) throw error;
       await runtime.retrying(
         'drop collections of an earlier leader',

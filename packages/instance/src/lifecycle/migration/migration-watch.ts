@@ -1,3 +1,4 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
 import { timeOf } from '../../cluster/cluster-time.js';
@@ -121,19 +122,26 @@ export class MigrationWatch {
   async refresh(signal: AbortSignal): Promise<MigrationView> {
     const turn = (this.#refreshesStarted += 1);
     this.#allReadAt_ms = this.runtime.clock.monotonic_ms();
-    const [record, tasks] = await Promise.all([this.records.read(signal), this.tasks.readAll(signal)]);
-    if (record === null) throw missingState();
+    const [record, tasks] = await Promise.all([this.#read(signal), this.tasks.readAll(signal)]);
     return this.#show(turn, record, tasks);
   }
 
   /** Reads the record and the own tasks. After a change of phase or direction it reads the others' too. */
   async #refreshOwn(signal: AbortSignal): Promise<MigrationView> {
     const turn = (this.#refreshesStarted += 1);
-    const [record, own] = await Promise.all([this.records.read(signal), this.tasks.readSome(this.ownIds, signal)]);
-    if (record === null) throw missingState();
+    const [record, own] = await Promise.all([this.#read(signal), this.tasks.readSome(this.ownIds, signal)]);
     const before = this.#view.record;
     if (record.phase !== before.phase || turnsOf(record) !== turnsOf(before)) return this.refresh(signal);
     return this.#show(turn, record, [...this.#view.tasks.values(), ...own]);
+  }
+
+  /** @throws ConvoyError `staleEpoch` once the record is that of a later migration: this one was cleaned up */
+  async #read(signal: AbortSignal): Promise<MigrationRecord> {
+    const record = await this.records.read(signal);
+    if (record === null) throw missingState();
+    if (record.firstEpoch !== this.#view.record.firstEpoch)
+      throw new ConvoyError('staleEpoch', 'This migration was cleaned up, and another one has begun.');
+    return record;
   }
 
   #show(turn: number, record: MigrationRecord, tasks: readonly TaskRecord[]): MigrationView {
@@ -194,8 +202,7 @@ export class MigrationWatch {
   }
 
   async #readJournalled(signal: AbortSignal): Promise<void> {
-    const record = await this.records.read(signal);
-    if (record === null) throw missingState();
+    const record = await this.#read(signal);
     this.#takeJournalled(record);
     this.#changed.changed();
   }

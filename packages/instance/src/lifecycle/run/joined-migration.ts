@@ -79,7 +79,8 @@ export class JoinedMigration {
   async start(record: MigrationRecord, source: ClusterClient, ownIds: readonly string[]): Promise<void> {
     const { runtime, clusters } = this.setup;
     const tasks = new TaskRecords(this.metadataOn(clusters.get(requireClusterName(record.destination.name))));
-    for (const id of ownIds) await tasks.take(id, this.#owner, writeSessionsMax(runtime.config), this.signal);
+    const sessionsMax = writeSessionsMax(runtime.config);
+    for (const id of ownIds) await tasks.take(id, this.#owner, sessionsMax, this.signal, record.firstEpoch);
     await this.#begin(record, source, ownIds);
   }
 

@@ -7,6 +7,7 @@ import { compileSelectors } from '../../catalog/namespace-filter.js';
 import type { Clock } from '../../cluster/clock.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
+import { hasPredecessor } from '../../store/epochs.js';
 import { SessionFence } from '../../store/session-fence.js';
 import { keepsBalancer, sourceShardOf, turnsOf } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
@@ -193,8 +194,8 @@ function syncPipeline(
 
 /** A task that had an owner before: from here on the servers refuse that owner's late writes. */
 async function fenceFormerOwner(deps: MigrationDependencies, record: TaskRecord, signal: AbortSignal): Promise<void> {
-  if (record.epoch <= 1) return;
-  const { destination, runtime } = deps;
+  const { destination, runtime, watch } = deps;
+  if (!hasPredecessor(watch.view.record, record.epoch)) return;
   const sessions = record.sessions.map((session) => session.value());
   await new SessionFence(destination, runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);
 }

@@ -59,7 +59,8 @@ export class OwnTasks {
 
   async #take(sessionsMax: number, signal: AbortSignal): Promise<TaskRecord[]> {
     const owned: TaskRecord[] = [];
-    for (const id of this.ids) owned.push(await this.records.take(id, this.owner, sessionsMax, signal));
+    const { firstEpoch } = this.watch.view.record;
+    for (const id of this.ids) owned.push(await this.records.take(id, this.owner, sessionsMax, signal, firstEpoch));
     await this.watch.refresh(signal);
     this.#hasTaken = true;
     return owned;

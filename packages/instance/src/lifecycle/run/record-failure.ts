@@ -4,7 +4,7 @@ import type { MigrationRecords } from '../../store/migration-record.js';
 /** Where a process records its failure. */
 export interface FailureRecord {
   records: Pick<MigrationRecords, 'fail'>;
-  /** Reads the durable state: whether another process has taken the tasks. */
+  /** Reads the durable state: whether another process has taken the tasks. Rejects as `MigrationWatch.refresh`. */
   isReplaced: () => Promise<boolean>;
 }
 
@@ -19,10 +19,14 @@ export async function recordFailure(
   signal: AbortSignal,
 ): Promise<ConvoyError> {
   const failure = toConvoyError(thrown);
-  if (failure.error === 'staleEpoch') return failure;
+  if (isStale(failure)) return failure;
   // A failure cannot be recorded either where the state cannot be read.
-  if (await isReplaced().catch(() => false)) return new ConvoyError('staleEpoch', undefined, { cause: thrown });
+  if (await isReplaced().catch(isStale)) return new ConvoyError('staleEpoch', undefined, { cause: thrown });
   const { error, errorDescription } = failure;
   await records.fail({ error, errorDescription }, signal).catch(() => undefined);
   return failure;
+}
+
+function isStale(error: unknown): boolean {
+  return error instanceof ConvoyError && error.error === 'staleEpoch';
 }

@@ -171,8 +171,8 @@ export const numberedWrites: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, n: 0 }]);
       const session = fixture.session();
-      expectDone('a number of epoch 2,000,000', await session.write(count(name), numberOf(2_000_000, 5)));
-      expectRefused('one below it', await session.write(count(name), numberOf(2_000_000, 4)), 225);
+      expectDone('a number of epoch 2,000,000,000', await session.write(count(name), numberOf(2_000_000_000, 5)));
+      expectRefused('one below it', await session.write(count(name), numberOf(2_000_000_000, 4)), 225);
       expectRefused('an int', await session.write({ ...count(name), txnNumber: new Int32(7) }), 14);
     },
   },

@@ -75,6 +75,14 @@ async function begin(body: object, flags: object = {}): Promise<ServedInstance> 
   return instance;
 }
 
+/** Of the leader and of the sync task. */
+async function epochs(): Promise<number[]> {
+  const metadata = fixture.cluster1.client.db('convoy_metadata');
+  const record = await metadata.collection('migration').findOne();
+  const task = await metadata.collection('tasks').findOne();
+  return [record?.['leaderEpoch'], task?.['epoch']].map(Number);
+}
+
 async function untilFailed(instance: ServedInstance): Promise<void> {
   await expect.poll(async () => (await instance.progressReply()).status, { timeout: 100_000, interval: 20 }).toBe(409);
 }
@@ -187,6 +195,7 @@ describe('a cleanup', () => {
   it('ends a migration whose instances have been stopped, once approved, and reverts what it started', async () => {
     const instance = await begin(blocking);
     await instance.close();
+    const former = await epochs();
     const admin = fixture.cluster1.client.db('admin');
     await admin.command({ addShardToZone: 'shard1', zone: 'convoy_placement_1' });
     await admin.command({
@@ -220,6 +229,8 @@ describe('a cleanup', () => {
     await using again = await fixture.startInstance();
     await again.migrate(blocking);
     expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+    // A process of the first migration that was frozen all the time can write nothing in this one.
+    for (const [index, epoch] of (await epochs()).entries()) expect(epoch).toBeGreaterThan(former[index] ?? NaN);
   });
 
   it('continues an interrupted cleanup', async () => {

@@ -21,6 +21,7 @@ let answered: Promise<void>;
 let fleet: TalkingFleet;
 /** As in the record. */
 let ddlWatermark: Timestamp | null;
+let firstEpoch: number;
 let taskReads: number;
 let watch: MigrationWatch;
 let stop: AbortController;
@@ -66,14 +67,14 @@ beforeEach(async () => {
   pauses_ms = [];
   answered = Promise.resolve();
   stop = new AbortController();
-  [ddlWatermark, taskReads] = [null, 0];
+  [ddlWatermark, firstEpoch, taskReads] = [null, 100, 0];
   fleet = new TalkingFleet();
-  const record = recordWith({ startTime: time(1), taskIds: [] });
+  const record = recordWith({ startTime: time(1), taskIds: [], firstEpoch });
   const read = async (): Promise<MigrationRecord> => {
     reads += 1;
     const release = `after ${reads} readings`;
     await answered;
-    return { ...record, release, ddlWatermark: ddlWatermark === null ? null : { time: ddlWatermark } };
+    return { ...record, firstEpoch, release, ddlWatermark: ddlWatermark === null ? null : { time: ddlWatermark } };
   };
   const readAll = (): Promise<TaskRecord[]> => {
     taskReads += 1;
@@ -113,6 +114,12 @@ describe('the state of a migration', () => {
     await watch.until(({ record }) => record.release === 'after 2 readings', never);
     await rested();
     expect(reads).toBe(2);
+  });
+
+  it('is not taken from a later migration, which began after this one was cleaned up', async () => {
+    firstEpoch = 200;
+    await expect(watch.refresh(never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    expect(watch.view.record.firstEpoch).toBe(100);
   });
 
   it('is read again when the leader changes', async () => {

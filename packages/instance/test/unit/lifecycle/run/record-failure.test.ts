@@ -35,3 +35,11 @@ it('a failure is recorded where nobody can say whether the tasks have another ow
     ends: 'destinationChanged',
   });
 });
+
+it('a process of a migration that was cleaned up fails no later one', async () => {
+  const stale = new ConvoyError('staleEpoch');
+  expect(await meet(new ConvoyError('retriesExhausted'), () => Promise.reject(stale))).toEqual({
+    recorded: [],
+    ends: 'staleEpoch',
+  });
+});
