@@ -8,7 +8,8 @@ export const ownerHazards: readonly Hazard[] = [
     hazard: 'Two processes with the same identity both apply',
     handling:
       'Every owner takes an epoch in the metadata database. Every write of state is conditional on it; the loser ' +
-      'stops. No earlier migration on the cluster has used the epochs of the present one.',
+      'stops. No earlier migration on the cluster has used the epochs of the present one. An owner whose own upserts ' +
+      'collide is no loser.',
     sabotages: [
       {
         takesOut: "the epoch, in the condition of a task's writes",
@@ -30,6 +31,19 @@ export const ownerHazards: readonly Hazard[] = [
         find: '{ _id: recordId, leaderEpoch, ...notBeyond(set) }',
         replace: '{ _id: recordId, ...notBeyond(set) }',
         tests: [instanceTest('store/metadata.test.ts', 'accepts only writes of the present leader')],
+      },
+      {
+        takesOut: 'the repetition of an upsert that has met one of the same owner',
+        file: instance('store/refusing-stale.ts'),
+        symbol: 'refusingStale',
+        find: 'if (isDuplicate(error)) return upsert();',
+        replace: '',
+        tests: [
+          instanceTest(
+            'store/refusing-stale.test.ts',
+            'an owner that has inserted the same document twice at once stays the owner',
+          ),
+        ],
       },
       {
         takesOut: "the time of its begin, in a migration's epochs",
