@@ -168,6 +168,19 @@ export const commitHazards: readonly Hazard[] = [
           ),
         ],
       },
+      {
+        takesOut: 'the same wait where a range is given up',
+        file: instance('lifecycle/task/reread-relief.ts'),
+        symbol: 'removable',
+        find: 'entry.durable && entry.notBefore_ms < Infinity',
+        replace: 'entry.durable',
+        tests: [
+          instanceTest(
+            'lifecycle/task/reread-relief.test.ts',
+            'keeps an entry whose document may have a statement in flight, and the range, until that is answered',
+          ),
+        ],
+      },
     ],
   },
   {

@@ -10,7 +10,7 @@ import type { SyncedCollection } from '../store/synced-collection.js';
 /** A range that is copied again once the documents of its entries are gone from the destination. */
 export interface GivenUpRange {
   collection: SyncedCollection;
-  /** Some entries of the range in the set. */
+  /** Some durable entries of the range in the set, with nothing in flight; none while all others wait for that. */
   entries: readonly RereadEntry[];
   /** Called after some of them have left the set. @param dropped time of the latest event dropped for them */
   left: (dropped: bigint) => void;

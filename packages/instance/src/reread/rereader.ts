@@ -91,7 +91,7 @@ export class Rereader {
 
   /** Gives up some entries of a range at a time, so that a DDL change does not wait for all of them. */
   async #giveUp({ collection, entries, left }: GivenUpRange, stop: AbortSignal, hard: AbortSignal): Promise<void> {
-    const some = entries.filter(({ durable }) => durable).slice(0, this.#entriesMax);
+    const some = entries.slice(0, this.#entriesMax);
     if (some.length === 0) {
       await this.deps.clock.sleep(lookInterval_ms, stop);
       return;

@@ -52,7 +52,7 @@ export class RereadRelief implements RangeRelief {
     const { table, partition, entries } = range;
     return {
       collection: table.collection,
-      entries: entries.slice(-handedOutMax),
+      entries: this.#removable(entries),
       left: (dropped) => partition.raiseDropped(dropped),
     };
   }
@@ -93,6 +93,20 @@ export class RereadRelief implements RangeRelief {
     partition.finishReopening();
     if (isFollowed) copier.reopened();
     return true;
+  }
+
+  /**
+   * Some entries from the end. An insert in flight would bring back a document whose delete the entry has absorbed,
+   * and no later copy removes it.
+   */
+  #removable(entries: readonly RereadEntry[]): RereadEntry[] {
+    const removable: RereadEntry[] = [];
+    for (const entry of entries.toReversed()) {
+      if (removable.length === handedOutMax) break;
+      const answered = entry.durable && entry.notBefore_ms < Infinity;
+      if (answered && this.stages.rereads.has(entry)) removable.push(entry);
+    }
+    return removable.reverse();
   }
 
   #keysOf(table: PartitionTable, partition: Partition): RereadEntry[] {

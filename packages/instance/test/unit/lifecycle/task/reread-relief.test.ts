@@ -6,7 +6,7 @@ import type { Partition } from '../../../../src/store/partition.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { RereadSet } from '../../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../../src/store/synced-collection.js';
-import { collectionOf, rawOf } from '../../model/parts.js';
+import { collectionOf, rawOf, settled } from '../../model/parts.js';
 import { randomOf, Scheduler } from '../../model/scheduler.js';
 import { bringTo } from '../../model/partition-states.js';
 
@@ -102,6 +102,21 @@ describe('a re-read set that is full', () => {
     range?.left(await rereads.giveUp(range.entries));
     expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([rawOf(3)]);
     expect(reopened).toBe(0);
+  });
+
+  it('keeps an entry whose document may have a statement in flight, and the range, until that is answered', async () => {
+    let answer = (): void => undefined;
+    const key = { collection, id: rawOf(3), reason: 'mismatch' as const, time: 0n };
+    await reread(1, 2, 20);
+    const parked = rereads.addParked([key], () => new Promise<void>((resolve) => (answer = resolve)));
+    await settled();
+    const range = await relief.next();
+    expect(range?.entries.map(({ id }) => id)).toEqual([rawOf(1), rawOf(2)]);
+    range?.left(await rereads.giveUp(range.entries));
+    expect([(await relief.next())?.entries, reopened]).toEqual([[], 0]);
+    answer();
+    await parked;
+    expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([rawOf(3)]);
   });
 
   it('waits while the collection is suspended, and ends with a collection that is gone', async () => {
