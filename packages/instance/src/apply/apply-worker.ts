@@ -99,6 +99,7 @@ export class ApplyWorker {
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
     for (;;) {
       await this.#filled.until(() => this.#queue.length > 0, stop);
+      await this.deps.rereads.untilRoom(stop);
       await this.#next(hard);
     }
   }

@@ -66,6 +66,9 @@ const rereadRequestsMax = 250_000;
 /** About 100 MB. Entries arrive while a range is given up, and some cannot be given up. */
 const entriesMax = 500_000;
 
+/** So many times as many as in a full set: the workers wait while entries are given up, far below `entriesMax`. */
+const waitAbove = 1.5;
+
 /** Stores the set at majority. */
 export interface RereadStorage {
   upsert(documents: Document[]): Promise<void>;
@@ -83,6 +86,8 @@ export class RereadSet {
   /** The latest of their times: no later event needs a look-up. */
   #readUpTo = -1n;
   #ofRecordOrder = 0;
+  #isRelieved = false;
+  readonly #left = new Condition();
   readonly added = new Condition();
   readonly counts = new Map<RereadReason, number>();
 
@@ -105,6 +110,17 @@ export class RereadSet {
   /** Entries that belong to a copy in record order: without them it is incomplete. */
   get ofRecordOrder(): number {
     return this.#ofRecordOrder;
+  }
+
+  /** @param isRelieved whether entries are being given up, which waits for no event */
+  relieved(isRelieved: boolean): void {
+    this.#isRelieved = isRelieved;
+    this.#left.changed();
+  }
+
+  /** Resolves once more entries may come: there are not far too many, or none is being given up. */
+  async untilRoom(signal: AbortSignal): Promise<void> {
+    await this.#left.until(() => !this.#isRelieved || this.size <= this.fullAt * waitAbove, signal);
   }
 
   /** Whether there is an entry of a collection that can be read at `time`. */
@@ -265,7 +281,9 @@ export class RereadSet {
   }
 
   #delete(entry: RereadEntry): void {
-    if (this.#entries.delete(entryKey(entry)) && entry.reason === 'recordOrder') this.#ofRecordOrder -= 1;
+    if (!this.#entries.delete(entryKey(entry))) return;
+    if (entry.reason === 'recordOrder') this.#ofRecordOrder -= 1;
+    this.#left.changed();
   }
 
   /** The time up to which a document may already include transactions because of a recent re-read; null without one. */

@@ -18,21 +18,31 @@ export interface ReliefStages {
   isSuspended: (uuid: string) => boolean;
 }
 
+/** Partitions of one collection. */
 interface Range {
   table: PartitionTable;
+  partitions: Set<Partition>;
+  /** Their keys; keys that have left the re-read set are dropped from the end. */
+  entries: RereadEntry[];
+}
+
+interface PartitionKeys {
+  table: PartitionTable;
   partition: Partition;
-  /** Its keys; keys that have left the re-read set are dropped from the end. */
   entries: RereadEntry[];
 }
 
 /** Keys that are removed at a time: as many as one read takes. */
 const handedOutMax = 500;
+/** The share of the set that is given up at a time: each time, all its keys are searched. */
+const givenUpShare = 0.1;
 /** A full set without a range to give up is not searched again before this time. */
 const lookAgain_ms = 5_000;
 
 /**
- * Bounds a re-read set. When it is full, the partition with most of its keys goes back to waiting, dirty. That
- * partition is copied again once the documents of those keys are deleted.
+ * Bounds a re-read set. When it is full, the partition with most of its keys goes back to waiting, dirty, and the next
+ * ones of its collection with it. They are copied again once the documents of those keys are deleted. Until the set is
+ * no longer full, its size also bounds the apply workers.
  */
 export class RereadRelief implements RangeRelief {
   /** The range that is given up, until the set has none of its keys. */
@@ -42,55 +52,67 @@ export class RereadRelief implements RangeRelief {
   constructor(private readonly stages: ReliefStages) {}
 
   /**
-   * The range whose keys should leave the set now. By then the waiting, dirty partition is durable. A crash at this
-   * point leaves a partition to copy again, and keys to read after that.
+   * The range whose keys should leave the set now. By then its waiting, dirty partitions are durable. A crash at this
+   * point leaves partitions to copy again, and keys to read after that.
    */
   async next(): Promise<GivenUpRange | null> {
-    if (this.#present === null && !(await this.#begin())) return null;
-    const range = this.#present;
-    if (range === null || this.#isOver(range) || this.stages.isSuspended(range.table.collection.uuid)) return null;
-    const { table, partition, entries } = range;
+    const range = await this.#unfinished();
+    const entries = range === null ? [] : this.#removable(range.entries);
+    // Workers must not wait for what may wait for them.
+    this.stages.rereads.relieved(entries.length > 0);
+    if (range === null) return null;
     return {
-      collection: table.collection,
-      entries: this.#removable(entries),
-      left: (dropped) => partition.raiseDropped(dropped),
+      collection: range.table.collection,
+      entries,
+      left: (dropped) => {
+        for (const partition of range.partitions) partition.raiseDropped(dropped);
+      },
     };
   }
 
-  /** @returns false when the set is not full, or has no range to give up */
-  async #begin(): Promise<boolean> {
+  /** One range after the other while the set is full: a re-read in between may wait for events, hence for workers. */
+  async #unfinished(): Promise<Range | null> {
+    for (;;) {
+      this.#present ??= await this.#begin();
+      const range = this.#present;
+      if (range === null) return null;
+      if (!this.#isOver(range)) return this.stages.isSuspended(range.table.collection.uuid) ? null : range;
+    }
+  }
+
+  /** @returns null when the set is not full, or has no range to give up */
+  async #begin(): Promise<Range | null> {
     const { rereads, clock } = this.stages;
-    if (!rereads.isFull || clock.monotonic_ms() < this.#notBefore_ms) return false;
+    if (!rereads.isFull || clock.monotonic_ms() < this.#notBefore_ms) return null;
     const range = this.#densest();
     if (range === null) {
       this.#notBefore_ms = clock.monotonic_ms() + lookAgain_ms;
-      return false;
+      return null;
     }
-    const { table, partition } = range;
+    const { table, partitions } = range;
     // Stored first: events dropped from here on are only in the copy to come.
-    partition.startReopening();
+    for (const partition of partitions) partition.startReopening();
     await table.persist();
     // The documents that its scan would have re-read are copied again.
-    if (partition.scan !== null) await table.leaveRecordOrder('changes');
+    if ([...partitions].some(({ scan }) => scan !== null)) await table.leaveRecordOrder('changes');
     // Events beyond the dispatched position may have been applied: an earlier read would revert them.
-    partition.reopen(this.stages.dispatcher.latest);
-    this.#present = range;
-    return true;
+    for (const partition of partitions) partition.reopen(this.stages.dispatcher.latest);
+    return range;
   }
 
-  /** Finishes the range when the set has none of its keys: the partition may be copied. */
+  /** Finishes the range when the set has none of its keys: the partitions may be copied. */
   #isOver(range: Range): boolean {
     const { rereads, tables, copier } = this.stages;
-    const { table, partition, entries } = range;
+    const { table, partitions, entries } = range;
     const isFollowed = tables.get(table.collection.uuid) === table;
     if (isFollowed) {
       dropGone(entries, rereads);
       // Statements in flight have added more of its keys.
-      if (entries.length === 0) entries.push(...this.#keysOf(table, partition));
+      if (entries.length === 0) entries.push(...this.#keysOf(table, partitions));
       if (entries.length > 0) return false;
     }
     this.#present = null;
-    partition.finishReopening();
+    for (const partition of partitions) partition.finishReopening();
     if (isFollowed) copier.reopened();
     return true;
   }
@@ -109,34 +131,46 @@ export class RereadRelief implements RangeRelief {
     return removable.reverse();
   }
 
-  #keysOf(table: PartitionTable, partition: Partition): RereadEntry[] {
+  #keysOf(table: PartitionTable, partitions: ReadonlySet<Partition>): RereadEntry[] {
     const keys: RereadEntry[] = [];
     for (const entry of this.stages.rereads.entries())
-      if (entry.collection === table.collection && table.find(entry.id) === partition) keys.push(entry);
+      if (entry.collection === table.collection && partitions.has(table.find(entry.id))) keys.push(entry);
     return keys;
   }
 
   /**
-   * The partition with most keys, of those that are not being copied. Capped collections are excluded, since their
-   * documents cannot be deleted.
+   * The partition with most keys, and the next ones of its collection up to a share of the set. Not those that are
+   * being copied, nor capped collections, since their documents cannot be deleted.
    */
   #densest(): Range | null {
+    const [densest, ...others] = this.#keysOfPartitions().toSorted((a, b) => b.entries.length - a.entries.length);
+    if (densest === undefined) return null;
+    const { table, partition } = densest;
+    const range: Range = { table, partitions: new Set([partition]), entries: densest.entries };
+    for (const other of others) {
+      if (range.entries.length >= this.stages.rereads.size * givenUpShare) break;
+      if (other.table !== table) continue;
+      range.partitions.add(other.partition);
+      for (const entry of other.entries) range.entries.push(entry);
+    }
+    return range;
+  }
+
+  /** The keys of every partition that can be given up. */
+  #keysOfPartitions(): PartitionKeys[] {
     const { rereads, tables, isSuspended, copier } = this.stages;
-    const ranges = new Map<Partition, Range>();
+    const found = new Map<Partition, PartitionKeys>();
     for (const entry of rereads.entries()) {
       const { uuid, capped } = entry.collection;
       const table = tables.get(uuid);
       if (table === undefined || capped || isSuspended(uuid)) continue;
       const partition = table.find(entry.id);
       if ((partition.state !== 'done' && partition.state !== 'waiting') || copier.isTaken(partition)) continue;
-      const range = ranges.get(partition) ?? { table, partition, entries: [] };
-      range.entries.push(entry);
-      ranges.set(partition, range);
+      const keys = found.get(partition) ?? { table, partition, entries: [] };
+      keys.entries.push(entry);
+      found.set(partition, keys);
     }
-    let densest: Range | null = null;
-    for (const range of ranges.values())
-      if (densest === null || range.entries.length > densest.entries.length) densest = range;
-    return densest;
+    return [...found.values()];
   }
 }
 

@@ -287,6 +287,20 @@ describe('apply workers', () => {
     await asked;
   });
 
+  it('compose no batch while far too many documents have to be re-read and are being given up', async () => {
+    deps.rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget, 2);
+    await deps.rereads.add([1, 2, 3, 4].map((id) => ({ collection, id: rawOf(id), reason: 'inexactDelta', time: 1n })));
+    deps.rereads.relieved(true);
+    const applyWorkers = new ApplyWorkers(1, deps);
+    applyWorkers.push(routedOf(insertOf(5, 5n)));
+    void applyWorkers.run(never, never).catch(() => undefined);
+    await settled();
+    expect([writes.length, applyWorkers.oldest()]).toEqual([0, 5n]);
+    await deps.rereads.giveUp([...deps.rereads.entries()].slice(0, 1));
+    await settled();
+    expect(writes.length).toBe(1);
+  });
+
   it('finish the batch in flight when they are stopped', async () => {
     const stop = new AbortController();
     const applyWorkers = new ApplyWorkers(1, deps);

@@ -6,7 +6,7 @@ import type { Partition } from '../../../../src/store/partition.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { RereadSet } from '../../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../../src/store/synced-collection.js';
-import { collectionOf, rawOf, settled } from '../../model/parts.js';
+import { collectionOf, never, rawOf, settled } from '../../model/parts.js';
 import { randomOf, Scheduler } from '../../model/scheduler.js';
 import { bringTo } from '../../model/partition-states.js';
 
@@ -21,16 +21,16 @@ let taken: Set<Partition>;
 let relief: RereadRelief;
 
 /** Two partitions, below 10 and from 10 on. */
-function begin(changes: Partial<SyncedCollection> = {}): void {
+function begin(changes: Partial<SyncedCollection> = {}, fullAt = 3, starts = [10]): void {
   collection = collectionOf(changes);
   [saved, atSaving, suspend, reopened] = [[], [], false, 0];
   taken = new Set();
   rereads = new RereadSet(
     { upsert: () => Promise.resolve(), remove: () => Promise.resolve() },
     new ByteBudget(1000),
-    3,
+    fullAt,
   );
-  const table = PartitionTable.fresh(collection, [rawOf(10)], (_collection, partitions) => {
+  const table = PartitionTable.fresh(collection, starts.map(rawOf), (_collection, partitions) => {
     atSaving.push(partition(0).state);
     saved.push(partitions);
     return Promise.resolve();
@@ -144,5 +144,80 @@ describe('a re-read set that is full', () => {
     await reread(1, 2, 3);
     expect(await relief.next()).toBeNull();
     expect(saved).toEqual([]);
+  });
+
+  it('gives up the next partition at once while it is still full', async () => {
+    await reread(1, 2, 3, 20, 21, 22);
+    const range = await relief.next();
+    range?.left(await rereads.giveUp(range.entries));
+    expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([rawOf(20), rawOf(21), rawOf(22)]);
+    expect(reopened).toBe(1);
+  });
+
+  it('gives up several partitions of a collection together, until they have a tenth of its keys', async () => {
+    begin({}, 30, [10, 20, 30]);
+    await reread(...Array.from({ length: 26 }, (_, index) => index - 20), 10, 20, 21, 30, 31);
+    bringTo(partition(0), 'copying');
+    expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([20, 21, 30, 31].map(rawOf));
+    expect([0, 1, 2, 3].map((index) => partition(index).reopening)).toEqual([false, false, true, true]);
+    expect([saved.length, partition(2).dropped, partition(3).dropped]).toEqual([1, 30n, 30n]);
+  });
+});
+
+describe('apply workers', () => {
+  /** Whether they may go on. */
+  async function hasRoom(): Promise<boolean> {
+    let room = false;
+    const asked = new AbortController();
+    const waits = rereads.untilRoom(asked.signal).then(
+      () => (room = true),
+      () => undefined,
+    );
+    await settled();
+    asked.abort(new Error('no room'));
+    await waits;
+    return room;
+  }
+
+  it('wait while the set is one and a half times as large as a full one, and is given up', async () => {
+    await reread(1, 2, 3, 20);
+    await relief.next();
+    expect(await hasRoom()).toBe(true);
+    await reread(21);
+    expect(await hasRoom()).toBe(false);
+    const range = await relief.next();
+    let room = false;
+    const waits = rereads.untilRoom(never).then(() => (room = true));
+    range?.left(await rereads.giveUp(range.entries.slice(0, 1)));
+    await waits;
+    expect(room).toBe(true);
+  });
+
+  it.each([
+    ['nothing can be given up', () => tables.clear()],
+    ['the collection is suspended', () => void (suspend = true)],
+  ])('do not wait when %s: it would not end', async (_what, change) => {
+    await reread(1, 2, 3, 20, 21);
+    await relief.next();
+    const waits = rereads.untilRoom(never);
+    change();
+    await relief.next();
+    await waits;
+    expect(await hasRoom()).toBe(true);
+  });
+
+  it('do not wait for an entry that waits for them', async () => {
+    await reread(1, 20, 21);
+    const keys = [22, 23].map((id) => ({ collection, id: rawOf(id), reason: 'mismatch' as const, time: 0n }));
+    let answer = (): void => undefined;
+    const parked = rereads.addParked(keys, () => new Promise<void>((resolve) => (answer = resolve)));
+    const range = await relief.next();
+    range?.left(await rereads.giveUp(range.entries));
+    await reread(2, 3);
+    expect([await relief.next(), rereads.size, await hasRoom()]).toMatchObject([{ entries: [] }, 5, true]);
+    answer();
+    await parked;
+    await relief.next();
+    expect(await hasRoom()).toBe(false);
   });
 });
