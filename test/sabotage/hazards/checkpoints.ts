@@ -50,8 +50,8 @@ export const checkpointHazards: readonly Hazard[] = [
         takesOut: 'events that are not durable, in the checkpoint',
         file: instance('lifecycle/task/task-checkpoint.ts'),
         symbol: 'appliedBelow',
-        find: 'earlier(applyWorkers.oldest(), rereads.oldestBuffered());',
-        replace: 'rereads.oldestBuffered();',
+        find: 'earlier(applyWorkers.oldest(), rereads.oldestBuffered())',
+        replace: 'rereads.oldestBuffered()',
         tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the first event that is not durable')],
       },
       {

@@ -290,6 +290,19 @@ export const orderHazards: readonly Hazard[] = [
         ],
       },
       {
+        takesOut: "the memory of a re-read's end while events of its collection wait for a DDL change",
+        file: instance('lifecycle/task/task-checkpoint.ts'),
+        symbol: 'forgetReadings',
+        find: 'applyWorkers.oldestOf(uuid)',
+        replace: 'applyWorkers.oldestOf(uuid.slice(64))',
+        tests: [
+          instanceTest(
+            'lifecycle/task/task-checkpoint.test.ts',
+            'keeps those of a collection whose events wait for a DDL change, and no others',
+          ),
+        ],
+      },
+      {
         takesOut: 'the limit of what is routed at the commit time',
         file: instance('apply/event-dispatcher.ts'),
         symbol: 'limit',

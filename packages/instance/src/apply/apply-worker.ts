@@ -89,6 +89,11 @@ export class ApplyWorker {
     return [this.oldestUnparked(), ...parked].reduce(earlier, null);
   }
 
+  /** The same without the parked events of other collections. */
+  oldestOf(uuid: string): bigint | null {
+    return earlier(this.oldestUnparked(), this.#parked.get(uuid)?.oldest ?? null);
+  }
+
   /** The same without parked events. */
   oldestUnparked(): bigint | null {
     const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;

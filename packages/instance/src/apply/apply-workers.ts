@@ -71,6 +71,11 @@ export class ApplyWorkers {
     return this.#workers.map((worker) => worker.oldest()).reduce(earlier, null);
   }
 
+  /** The same without the parked events of other collections: none of its own is earlier. */
+  oldestOf(uuid: string): bigint | null {
+    return this.#workers.map((worker) => worker.oldestOf(uuid)).reduce(earlier, null);
+  }
+
   /** Resolves once every pushed event up to `time` is durable, parked ones excepted. */
   async flushed(time: bigint, signal: AbortSignal): Promise<void> {
     await this.deps.progressed.until(() => {

@@ -47,6 +47,8 @@ export interface RereadEntry {
 
 /** The latest read of an entry that has left the set. */
 interface Reading {
+  /** UUID of the collection. */
+  readonly uuid: string;
   /** The document includes every event up to here. */
   readonly readTime: bigint;
   /** The source's operation time at the end: the document includes no transaction after it. */
@@ -243,7 +245,7 @@ export class RereadSet {
     for (const entry of entries) {
       this.#delete(entry);
       const readTime = entry.readTime ?? -1n;
-      this.#readings.set(entryKey(entry), { readTime, readEnd });
+      this.#readings.set(entryKey(entry), { uuid: entry.collection.uuid, readTime, readEnd });
       if (readTime > this.#readUpTo) this.#readUpTo = readTime;
       release(entry);
     }
@@ -292,9 +294,17 @@ export class RereadSet {
     return this.#readings.get(entryKey({ collection, idClass: idClass(id, false) }))?.readEnd ?? null;
   }
 
-  /** Forgets the reads that ended before `time`: all events below it are applied. */
-  forgetReadings(time: bigint): void {
-    for (const [key, { readEnd }] of this.#readings) if (readEnd < time) this.#readings.delete(key);
+  /**
+   * Forgets the reads that ended before every event of their collection that is still to be applied.
+   * @param appliedBelow the time below which all events of a collection are applied, by its UUID
+   */
+  forgetReadings(appliedBelow: (uuid: string) => bigint): void {
+    const times = new Map<string, bigint>();
+    for (const [key, { uuid, readEnd }] of this.#readings) {
+      const time = times.get(uuid) ?? appliedBelow(uuid);
+      times.set(uuid, time);
+      if (readEnd < time) this.#readings.delete(key);
+    }
   }
 
   /** Time of the earliest buffered event, or null. */

@@ -32,7 +32,7 @@ const ownerUnconfirmedMax_ms = 10 * 60_000;
 export interface CheckpointStages {
   runtime: { clock: Pick<Clock, 'monotonic_ms' | 'sleep'>; config: Pick<InstanceConfig, 'checkpoint_ms'> };
   dispatcher: Pick<EventDispatcher, 'position' | 'latest' | 'lastWrite'>;
-  applyWorkers: Pick<ApplyWorkers, 'oldest'>;
+  applyWorkers: Pick<ApplyWorkers, 'oldest' | 'oldestOf'>;
   rereads: Pick<RereadSet, 'oldestBuffered' | 'forgetReadings'>;
   followed: Pick<TaskTables, 'tables'>;
   unknown: Pick<UnknownCollections, 'oldestWaiting'>;
@@ -79,9 +79,19 @@ export class TaskCheckpoint {
 
   /** Below it every event of the copied documents is durable; a long copy does not hold it back. */
   #appliedBelow(): bigint {
-    const { dispatcher, applyWorkers, rereads } = this.stages;
-    const next = dispatcher.position + 1n;
-    const waiting = earlier(applyWorkers.oldest(), rereads.oldestBuffered());
+    const { applyWorkers, rereads } = this.stages;
+    return this.#routedOr(earlier(applyWorkers.oldest(), rereads.oldestBuffered()));
+  }
+
+  /** Events that wait for a DDL change of one collection do not hold back what is remembered of others. */
+  #forgetReadings(): void {
+    const { applyWorkers, rereads } = this.stages;
+    const buffered = rereads.oldestBuffered();
+    rereads.forgetReadings((uuid) => this.#routedOr(earlier(applyWorkers.oldestOf(uuid), buffered)));
+  }
+
+  #routedOr(waiting: bigint | null): bigint {
+    const next = this.stages.dispatcher.position + 1n;
     return waiting !== null && waiting < next ? waiting : next;
   }
 
@@ -106,8 +116,7 @@ export class TaskCheckpoint {
 
   /** Stores the present checkpoint and the stats with it. */
   async save(): Promise<void> {
-    const { dispatcher, rereads, progressed, record, fleet } = this.stages;
-    const applied = this.#appliedBelow();
+    const { dispatcher, progressed, record, fleet } = this.stages;
     const time = this.time();
     const checkpoint = time > this.#saved ? time : this.#saved;
     const stats = this.stages.stats();
@@ -125,7 +134,7 @@ export class TaskCheckpoint {
     this.#saved = checkpoint;
     if (copyDone && !this.#copyDone) fleet.wake();
     this.#copyDone = copyDone;
-    rereads.forgetReadings(applied);
+    this.#forgetReadings();
     progressed.changed();
   }
 

@@ -196,7 +196,7 @@ describe('a re-read request', () => {
   it('no longer covers them once everything up to that time is applied', async () => {
     await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
     await rereads.remove([...rereads.entries()], 9n, () => undefined);
-    rereads.forgetReadings(10n);
+    rereads.forgetReadings(() => 10n);
     await running(updateOf(1, 11n, { a: 1 }, { inTransaction: true }));
     expect(writes).toHaveLength(1);
   });

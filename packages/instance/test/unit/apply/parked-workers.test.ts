@@ -75,6 +75,16 @@ async function answerAll(): Promise<void> {
 const written = (): string[] => writes.map(({ collection }) => collection).sort();
 
 describe('a parked collection', () => {
+  it('has its earliest event known apart from those of other collections', () => {
+    push(orders, 1, 5n);
+    push(items, 2, 7n);
+    applyWorkers.park(orders.uuid);
+    expect([applyWorkers.oldestOf(orders.uuid), applyWorkers.oldestOf(items.uuid)]).toEqual([5n, 7n]);
+    push(items, 3, 8n);
+    applyWorkers.resume(orders.uuid);
+    expect([applyWorkers.oldestOf(orders.uuid), applyWorkers.oldestOf(items.uuid)]).toEqual([5n, 5n]);
+  });
+
   it('has no event sent, neither queued nor later ones, while others are', async () => {
     push(orders, 1, 5n);
     applyWorkers.park(orders.uuid);

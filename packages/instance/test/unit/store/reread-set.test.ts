@@ -173,11 +173,20 @@ describe('a re-read document', () => {
     const { set } = await setWith(1);
     await set.remove([...set.entries()], 9n, () => undefined);
     expect(set.readEndOf(collection, rawOf(new Double(1)))).toBe(9n);
-    set.forgetReadings(9n);
+    set.forgetReadings(() => 9n);
     expect(set.readEndOf(collection, rawOf(1))).toBe(9n);
-    set.forgetReadings(10n);
+    set.forgetReadings(() => 10n);
     expect(set.readEndOf(collection, rawOf(1))).toBeNull();
   });
+});
+
+it('a re-read is forgotten although earlier events of another collection wait', async () => {
+  const { set } = await setWith(1);
+  const other = collectionOf({ uuid: 'ff'.repeat(16) });
+  await set.add([{ ...keyOf(1), collection: other }]);
+  await set.remove([...set.entries()], 9n, () => undefined);
+  set.forgetReadings((uuid) => (uuid === other.uuid ? 5n : 10n));
+  expect([collection, other].map((one) => set.readEndOf(one, rawOf(1)))).toEqual([null, 9n]);
 });
 
 describe('documents of a collection that is gone', () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { earlier } from '../../../../src/apply/apply-worker.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { OwnedRecord } from '../../../../src/lifecycle/task/owned-record.js';
 import { type CheckpointStages, TaskCheckpoint } from '../../../../src/lifecycle/task/task-checkpoint.js';
@@ -9,14 +10,16 @@ import { collectionOf, never } from '../../model/parts.js';
 import { bringTo } from '../../model/partition-states.js';
 
 let oldest: { applyWorkers: bigint | null; buffered: bigint | null; unknown: bigint | null };
+/** The earliest event that waits for a DDL change, by collection. */
+let parked: Map<string, bigint>;
 let table: PartitionTable;
 let updates: Partial<TaskRecord>[];
 let now_ms: number;
 let dispatcher: { position: bigint; lastWrite: bigint; latest: bigint };
 /** Called after every pause. */
 let afterSleep: () => void;
-/** The read times below it are forgotten. */
-let forgotten: bigint | null;
+/** The read times below it are forgotten, by collection. */
+let forgotten: (uuid: string) => bigint;
 let copyDone: boolean;
 let wakes: number;
 let checkpoint: TaskCheckpoint;
@@ -24,7 +27,8 @@ let checkpoint: TaskCheckpoint;
 beforeEach(() => {
   oldest = { applyWorkers: null, buffered: null, unknown: null };
   table = PartitionTable.fresh(collectionOf(), [], () => Promise.resolve());
-  [updates, now_ms, afterSleep, forgotten] = [[], 0, () => undefined, null];
+  [updates, now_ms, afterSleep, forgotten] = [[], 0, () => undefined, () => 0n];
+  parked = new Map();
   [copyDone, wakes] = [false, 0];
   dispatcher = { position: 99n, lastWrite: 90n, latest: 90n };
   const sleep = (duration_ms: number): Promise<void> => {
@@ -38,8 +42,11 @@ beforeEach(() => {
     runtime: { clock, config: { checkpoint_ms: 1_000 } },
     record: new OwnedRecord({ update }, { _id: 'a', epoch: 1 }, clock, never),
     dispatcher,
-    applyWorkers: { oldest: () => oldest.applyWorkers },
-    rereads: { oldestBuffered: () => oldest.buffered, forgetReadings: (time: bigint) => void (forgotten = time) },
+    applyWorkers: {
+      oldest: () => [oldest.applyWorkers, ...parked.values()].reduce(earlier, null),
+      oldestOf: (uuid) => earlier(oldest.applyWorkers, parked.get(uuid) ?? null),
+    },
+    rereads: { oldestBuffered: () => oldest.buffered, forgetReadings: (times) => void (forgotten = times) },
     unknown: {
       get oldestWaiting() {
         return oldest.unknown;
@@ -71,10 +78,16 @@ describe('the checkpoint', () => {
   it('keeps no read times of re-read keys while a long copy holds it back, unless their events wait', async () => {
     for (const partition of table.partitions) bringTo(partition, 'copying', 40n);
     await checkpoint.save();
-    expect([updates[0]?.checkpoint, forgotten]).toEqual([timestampOf(40n), 100n]);
+    expect([updates[0]?.checkpoint, forgotten('a')]).toEqual([timestampOf(40n), 100n]);
     oldest = { applyWorkers: 60n, buffered: 50n, unknown: null };
     await checkpoint.save();
-    expect(forgotten).toBe(50n);
+    expect(forgotten('a')).toBe(50n);
+  });
+
+  it('keeps those of a collection whose events wait for a DDL change, and no others', async () => {
+    parked = new Map([['a', 60n]]);
+    await checkpoint.save();
+    expect([updates[0]?.checkpoint, forgotten('a'), forgotten('b')]).toEqual([timestampOf(60n), 60n, 100n]);
   });
 
   it('never goes back', async () => {
