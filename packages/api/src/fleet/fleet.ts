@@ -89,6 +89,9 @@ export interface FleetCommand {
   body: unknown;
 }
 
+/** Handles a command, whose sender waits for the result only so many milliseconds more. */
+export type CommandHandler = (command: FleetCommand, awaited_ms: number) => Promise<CommandResult>;
+
 /**
  * `waitingFor` says that the command is recorded for the whole fleet, and which instances have not taken it; absent
  * when it is not recorded.
@@ -134,7 +137,7 @@ export interface Fleet {
    */
   watch(listener: (news: ReadonlySet<FleetNews>) => void): () => void;
   /** Handles the fleet commands for this instance. Called once, after `join`. */
-  serve(handler: (command: FleetCommand) => Promise<CommandResult>): void;
+  serve(handler: CommandHandler): void;
   /** Makes all instances, this one included, read the metadata database again; best effort for the others. */
   wake(): void;
   /**

@@ -1,7 +1,6 @@
 import type {
-  CommandResult,
+  CommandHandler,
   Fleet,
-  FleetCommand,
   FleetNews,
   InstanceIdentity,
   InstanceReport,
@@ -55,7 +54,7 @@ export class LoneFleet implements Fleet {
   }
 
   /** Never calls the handler: a lone instance receives commands only through its own API. */
-  serve(_handler: (command: FleetCommand) => Promise<CommandResult>): void {
+  serve(_handler: CommandHandler): void {
     return;
   }
 

@@ -24,8 +24,11 @@ export interface ContractService<Report extends Progress = Progress> {
   pause(commandId?: string): Promise<Acceptance>;
   /** @throws ConvoyError `notInThisState` outside PAUSED */
   resume(commandId?: string): Promise<Acceptance>;
-  /** @throws ConvoyError `notInThisState` outside RUNNING, `cannotCommit` while `canCommit` is false */
-  commit(commandId?: string): Promise<Acceptance>;
+  /**
+   * @param awaited_ms how long the sender still waits: later the commit must not be taken
+   * @throws ConvoyError `notInThisState` outside RUNNING, `cannotCommit` while `canCommit` is false, `commandTimedOut`
+   */
+  commit(commandId?: string, awaited_ms?: number): Promise<Acceptance>;
   /** @throws ConvoyError `notInThisState` outside COMMITTED, `notReversible` */
   reverse(commandId?: string): Promise<Acceptance>;
   /** The last known values, without waiting for a cluster. Rejects with the cause once the migration has failed. */

@@ -8,6 +8,7 @@ import type { Acceptance, ContractService } from './contract-service.js';
  * Runs a command from any transport, after checking its name and body.
  * @param body parsed JSON; undefined counts as `{}`
  * @param commandId of a command for the whole fleet
+ * @param awaited_ms how long its sender still waits
  * @throws ConvoyError `invalidRequest` for an unknown name or an invalid body; whatever the service throws
  */
 export async function runCommand(
@@ -15,11 +16,12 @@ export async function runCommand(
   name: string,
   body: unknown,
   commandId?: string,
+  awaited_ms?: number,
 ): Promise<Acceptance> {
   if (!isCommandName(name)) throw new ConvoyError('invalidRequest', 'name: is not a command');
   if (name === 'start') return service.start(parseStartRequest(body ?? {}), commandId);
   parseCommandBody(body ?? {});
-  return service[name](commandId);
+  return name === 'commit' ? service.commit(commandId, awaited_ms) : service[name](commandId);
 }
 
 function isCommandName(name: string): name is CommandName {

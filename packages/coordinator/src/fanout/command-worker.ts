@@ -2,7 +2,7 @@ import { Worker } from 'bullmq';
 import type { Job } from 'bullmq';
 import type { Logger } from 'pino';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
-import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
+import type { CommandHandler, CommandResult } from '@convoy/api/fleet/fleet';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
 import { redisTime_ms } from '../redis/redis-time.js';
 import type { SignedRedis } from '../redis/signed-redis.js';
@@ -37,7 +37,7 @@ export class CommandWorker {
   constructor(
     private readonly redis: SignedRedis,
     private readonly instanceId: string,
-    private readonly handler: (command: FleetCommand) => Promise<CommandResult>,
+    private readonly handler: CommandHandler,
     private readonly ledger: CommandLedger,
     private readonly logger: Logger,
   ) {
@@ -74,8 +74,8 @@ export class CommandWorker {
     const { name, body, expiresAt_ms } = data;
     try {
       const result = await this.ledger.once(commandId, async () => {
-        if ((await callRedis(redisTime_ms(connection, keys), limit_ms)) > expiresAt_ms) return expired;
-        return handler({ commandId, name, body });
+        const awaited_ms = expiresAt_ms - (await callRedis(redisTime_ms(connection, keys), limit_ms));
+        return awaited_ms < 0 ? expired : handler({ commandId, name, body }, awaited_ms);
       });
       logger.info({ event: 'commandHandled', command: name, commandId, success: result.success }, 'command handled');
       return result;

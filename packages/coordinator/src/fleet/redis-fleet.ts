@@ -2,9 +2,8 @@ import type { Logger } from 'pino';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Secret } from '@convoy/api/configuration/secret';
 import type {
-  CommandResult,
+  CommandHandler,
   Fleet,
-  FleetCommand,
   FleetNews,
   InstanceIdentity,
   InstanceReport,
@@ -73,7 +72,7 @@ export class RedisFleet implements Fleet {
   readonly #questions: StartQuestions;
   readonly #ledger = new CommandLedger();
   #membership: Membership | null = null;
-  #handler: ((command: FleetCommand) => Promise<CommandResult>) | null = null;
+  #handler: CommandHandler | null = null;
   #worker: CommandWorker | null = null;
   #commandConnection: RedisConnection | null = null;
   #left = false;
@@ -167,7 +166,7 @@ export class RedisFleet implements Fleet {
     return this.#view.watchers.add(listener);
   }
 
-  serve(handler: (command: FleetCommand) => Promise<CommandResult>): void {
+  serve(handler: CommandHandler): void {
     if (this.#membership === null || this.#handler !== null)
       throw new Error('commands are served once, after the fleet was joined');
     this.#handler = handler;

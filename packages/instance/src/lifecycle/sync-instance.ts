@@ -17,6 +17,7 @@ import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-comma
 import { MissedCommands } from './commands/missed-commands.js';
 import { refuseAfterFailure, refuseJoin, unreachableDuring } from './commands/command-refusals.js';
 import { refuseOtherClusters } from './migration/fleet-clusters.js';
+import { CommitDeadline } from './progress/commit-deadline.js';
 import { publishNoDetails } from './progress/publish-details.js';
 import { InstanceReporter, type InstanceStatus, type ReportedInstance } from './progress/instance-reporter.js';
 import { JoinedMigration } from './run/joined-migration.js';
@@ -26,7 +27,6 @@ import { recordMigration } from './commands/record-migration.js';
 import type { Runtime } from './migration/runtime.js';
 import { checkReverse, readReversible, requireAnswer } from './commands/check-reverse.js';
 import { requireState } from './commands/state-table.js';
-import { refuseUpgradedSource } from './commands/upgraded-source.js';
 
 /** One instance: it owns its state and takes the contract's commands. */
 export class SyncInstance implements ContractService, ReportedInstance {
@@ -138,13 +138,11 @@ export class SyncInstance implements ContractService, ReportedInstance {
     });
   }
 
-  commit(commandId?: string): Promise<Acceptance> {
-    return this.#command({ name: 'commit', commandId }, async (signal) => {
-      const run = this.#migration.running;
-      await this.#reporter.offer.untilItStands(run, signal);
-      if (!(await run.isCommitRequested(signal))) await refuseUpgradedSource(this.runtime.clock, run.deps, signal);
-      await run.requestCommit();
-    });
+  commit(commandId?: string, awaited_ms?: number): Promise<Acceptance> {
+    const deadline = new CommitDeadline(this.runtime.clock, awaited_ms);
+    return this.#command({ name: 'commit', commandId }, (signal) =>
+      deadline.take(this.#migration.running, this.#reporter.offer, signal),
+    );
   }
 
   reverse(commandId?: string): Promise<Acceptance> {

@@ -58,7 +58,7 @@ export async function runInstance(
     whyNotReady: () => instance.whyNotReady,
     logger,
   });
-  fleet.serve((command) => carryOut(instance, command));
+  fleet.serve((command, awaited_ms) => carryOut(instance, command, awaited_ms));
   const url = await listenOn(server, config).catch(async (error: unknown) => {
     await fleet.leave();
     throw error;
@@ -88,9 +88,10 @@ export async function runInstance(
 export async function carryOut(
   service: Pick<ContractService, CommandName>,
   { commandId, name, body }: FleetCommand,
+  awaited_ms?: number,
 ): Promise<CommandResult> {
   try {
-    const { waitingFor } = await runCommand(service, name, body, commandId);
+    const { waitingFor } = await runCommand(service, name, body, commandId, awaited_ms);
     return { success: true, ...(waitingFor && { waitingFor: [...waitingFor] }) };
   } catch (error) {
     const { error: refusal, errorDescription } = toConvoyError(error);

@@ -27,7 +27,7 @@ export class EngineMember implements FleetMember {
     const config = parseInstanceConfig({ file: { ...clusters, id: identity.id } });
     const runtime = createRuntime(config, systemClock, logger, new Metrics({ processMetrics: false }));
     this.#instance = new SyncInstance(runtime, fleet, identity, counted.connect);
-    fleet.serve((command) => carryOut(this.#instance, command));
+    fleet.serve((command, awaited_ms) => carryOut(this.#instance, command, awaited_ms));
   }
 
   get leads(): boolean {

@@ -15,7 +15,7 @@ import { awaitsIndexes } from '../migration/index-scope.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
 /** The part of a run that an offer depends on. */
-interface OfferedRun extends Pick<MigrationRun, 'failure' | 'state' | 'view' | 'isCommitRequested'> {
+export interface OfferedRun extends Pick<MigrationRun, 'failure' | 'state' | 'view' | 'isCommitRequested'> {
   readonly deps: Pick<MigrationRun['deps'], 'ownIds'>;
   readonly liveStats: readonly JudgedStats[];
   readonly verification: readonly (OfferedVerification | null)[] | null;

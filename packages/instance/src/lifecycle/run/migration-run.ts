@@ -158,8 +158,8 @@ export class MigrationRun {
   }
 
   /** Records that this process's tasks should commit; the leader starts once all tasks of the fleet should. */
-  async requestCommit(): Promise<void> {
-    await this.#request({ commitRequested: true });
+  async requestCommit(signal: AbortSignal): Promise<void> {
+    await this.#request({ commitRequested: true }, AbortSignal.any([this.#end.signal, signal]));
   }
 
   /** Whether any instance of the fleet has taken the command to commit. */
@@ -172,7 +172,7 @@ export class MigrationRun {
   async requestReverse(): Promise<void> {
     // Its remaining writes belong to the direction that ends.
     await this.#member;
-    await this.#request({ reverseRequested: turnsOf(this.view.record) });
+    await this.#request({ reverseRequested: turnsOf(this.view.record) }, this.#end.signal);
     this.#reported.changed();
   }
 
@@ -234,8 +234,8 @@ export class MigrationRun {
     }
   }
 
-  async #request(set: Partial<TaskRecord>): Promise<void> {
-    await this.#own.set({ ...set, requestedAt: new Date(this.deps.runtime.clock.now_ms()) }, this.#end.signal);
+  async #request(set: Partial<TaskRecord>, signal: AbortSignal): Promise<void> {
+    await this.#own.set({ ...set, requestedAt: new Date(this.deps.runtime.clock.now_ms()) }, signal);
     this.deps.fleet.wake();
   }
 

@@ -42,4 +42,12 @@ describe('a command that comes through Redis', () => {
   ])('is refused like one over HTTP: %s', async (_what, name, body) => {
     expect(await outcomeOf({ name, body })).toEqual({ called: [], error: 'invalidRequest' });
   });
+
+  it('says to a commit how long its sender still waits', async () => {
+    const { service } = serviceThatNotes();
+    const given: unknown[] = [];
+    const commit = (...all: unknown[]) => Promise.resolve({ waitingFor: [String(given.push(...all))] });
+    await carryOut({ ...service, commit }, { commandId: '1', name: 'commit', body: {} }, 4_000);
+    expect(given).toEqual(['1', 4_000]);
+  });
 });

@@ -1,0 +1,74 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { NoAnswerError } from '../../cluster/call-scope.js';
+import type { Clock } from '../../cluster/clock.js';
+import { within } from '../../cluster/within.js';
+import { refuseUpgradedSource } from '../commands/upgraded-source.js';
+import type { MigrationRun } from '../run/migration-run.js';
+import type { CommitOffer, OfferedRun } from './commit-offer.js';
+
+/** A commit is taken within this time or not at all: coordinators wait 30 s for the answer, and clients 45 s. */
+const limit_ms = 25_000;
+
+interface CommittedRun extends OfferedRun, Pick<MigrationRun, 'requestCommit'> {
+  readonly deps: OfferedRun['deps'] & Pick<MigrationRun['deps'], 'source' | 'destination' | 'home'>;
+}
+
+/**
+ * The time for one command to commit, from its arrival. An operator who reads that it was late may let users write
+ * again: a commit that is taken later would find them at work.
+ */
+export class CommitDeadline {
+  readonly #at_ms: number;
+
+  /** @param awaited_ms how long the sender still waits; without it, as long as anybody does */
+  constructor(
+    private readonly clock: Clock,
+    awaited_ms = limit_ms,
+  ) {
+    this.#at_ms = clock.monotonic_ms() + Math.min(limit_ms, awaited_ms);
+  }
+
+  /**
+   * Takes the commit: checks that it is offered, and records it.
+   * @throws ConvoyError `commandTimedOut` when the time is over, `cannotCommit`, `unsupportedServerVersion`
+   */
+  async take(run: CommittedRun, offer: Pick<CommitOffer, 'untilItStands'>, signal: AbortSignal): Promise<void> {
+    const left_ms = this.#at_ms - this.clock.monotonic_ms();
+    if (left_ms <= 0) throw notTaken();
+    const record = { isBegun: false };
+    const take = async (each: AbortSignal): Promise<void> => {
+      await offer.untilItStands(run, each);
+      if (!(await run.isCommitRequested(each))) await refuseUpgradedSource(this.clock, run.deps, each);
+      // The offer may have ended meanwhile.
+      await offer.untilItStands(run, each);
+      record.isBegun = true;
+      await run.requestCommit(each);
+    };
+    try {
+      await within(left_ms, this.clock, take, signal);
+    } catch (error) {
+      const isLate = error instanceof NoAnswerError;
+      if (record.isBegun && (isLate || signal.aborted)) throw unconfirmed(error);
+      throw isLate ? notTaken(error) : error;
+    }
+  }
+}
+
+function notTaken(cause?: unknown): ConvoyError {
+  return new ConvoyError(
+    'commandTimedOut',
+    'The instance could not check in time whether it may commit, so it does not, and will not later. ' +
+      'Read progress for the reason, and send commit again.',
+    { cause },
+  );
+}
+
+/** The write is in flight: nobody knows whether the destination has it, or will. */
+function unconfirmed(cause: unknown): ConvoyError {
+  return new ConvoyError(
+    'commandTimedOut',
+    'The destination has not confirmed that it recorded the commit, which may still begin. Keep the writers of the ' +
+      'source stopped, and read progress: while the state is RUNNING, send commit again.',
+    { cause },
+  );
+}
