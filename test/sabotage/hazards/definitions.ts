@@ -114,7 +114,9 @@ export const definitionHazards: readonly Hazard[] = [
   {
     number: 46,
     hazard: '`listIndexes` through a router asks one shard',
-    handling: 'Every shard that owns chunks is asked. If shards disagree, the start is refused.',
+    handling:
+      'Every shard that owns chunks is asked, and again if one does not answer. If shards disagree, the start is ' +
+      'refused.',
     sabotages: [
       {
         takesOut: 'the other shards',
@@ -137,6 +139,19 @@ export const definitionHazards: readonly Hazard[] = [
         replace: 'return { indexes, inconsistent: compared === null ? [] : [] };',
         tests: [
           instanceTest('catalog/read/read-catalog.test.ts', 'are found through the router by $indexStats otherwise'),
+        ],
+      },
+      {
+        takesOut: 'the care for shards that did not answer',
+        file: instance('catalog/read/read-indexes.ts'),
+        symbol: 'indexStatsByShard',
+        find: 'if (!isUnknown) throw failure;',
+        replace: 'void isUnknown;',
+        tests: [
+          instanceTest(
+            'catalog/read/read-catalog.test.ts',
+            'stay unknown without the privilege alone: another failure of $indexStats is one of the reading',
+          ),
         ],
       },
       {
@@ -230,8 +245,25 @@ export const definitionHazards: readonly Hazard[] = [
     handling:
       'Only what a server itself refuses is skipped, and no index that a shard key needs: neither by a failed build ' +
       'nor by a record. A failed build is taken back on all shards. An index that only some shards of the ' +
-      'destination have counts as missing.',
+      'destination have counts as missing: the next attempt builds it on the others.',
     sabotages: [
+      {
+        takesOut: 'the shards that lack an index which another one has',
+        file: instance('catalog/make/present-indexes.ts'),
+        symbol: 'every',
+        find: 'return this.perShard.every((list)',
+        replace: 'return this.perShard.some((list)',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'what one shard could not build during an election is built there by the next attempt (%s)',
+          ),
+          instanceTest(
+            'catalog/make/restore-attributes.test.ts',
+            'what one shard refused is done there by the next attempt (%s, %j)',
+          ),
+        ],
+      },
       {
         takesOut: 'the care for the index of a shard key',
         file: instance('catalog/make/build-indexes.ts'),
@@ -288,7 +320,7 @@ export const definitionHazards: readonly Hazard[] = [
         takesOut: 'the drop of what some shards have made unique',
         file: instance('catalog/make/restore-attributes.ts'),
         symbol: 'makeUnique',
-        find: 'if (!present.has(name)) await dropIndex(restoring, plan.entry, name);',
+        find: 'if (!standsEverywhere) await dropIndex(restoring, plan.entry, name);',
         replace: '',
         tests: [
           integrationTest(

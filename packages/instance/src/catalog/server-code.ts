@@ -11,6 +11,7 @@ export const serverCode = {
   namespaceExists: 48,
   indexAlreadyExists: 68,
   invalidOptions: 72,
+  indexOptionsConflict: 85,
   commandNotSupportedOnView: 166,
   cannotConvertIndexToUnique: 359,
   duplicateKey: duplicateKeyCode,

@@ -88,7 +88,8 @@ export const destinationPrivileges: Readonly<Record<'sharded' | 'replicaSet', re
   ],
   sharded: [
     { resource: 'cluster', actions: ['listDatabases', 'listShards', 'flushRouterConfig'] },
-    { resource: 'everyDatabase', actions: [...WRITE_ACTIONS, 'enableSharding'] },
+    // `indexStats` shows whether every shard has an index; `clusterMonitor` has it.
+    { resource: 'everyDatabase', actions: [...WRITE_ACTIONS, 'enableSharding', 'indexStats'] },
     { resource: 'config', actions: ['find', 'update', 'remove'] },
   ],
 };

@@ -3,15 +3,15 @@ import type { Document } from 'mongodb';
 import type { NodeClient } from '../../cluster/node-client.js';
 import { classify, codeOf, failureName } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
-import { buildSpecification, portableIndex, TTL_OFF_SECONDS } from '../index-spec.js';
+import { buildSpecification, TTL_OFF_SECONDS } from '../index-spec.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { neededIndex } from '../plan/index-plan.js';
 import { type SkippedIndex, skippedIndexOf } from '../plan/skipped-index.js';
 import { namespaceOf } from '../namespace.js';
-import { listIndexes } from '../read/read-indexes.js';
 import { serverCode } from '../server-code.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
+import { type PresentIndexes, presentIndexes } from './present-indexes.js';
 
 const MILLISECONDS_PER_SECOND = 1_000;
 
@@ -31,15 +31,14 @@ export async function buildIndexes(
 ): Promise<number> {
   const { client, signal, confirm, meaning } = building;
   if (wanted.length === 0) return 0;
-  const { database, name } = plan.entry;
   const namespace = namespaceOf(plan.entry);
-  const present = await presentIndexes(client, database, name, signal);
+  const present = await presentIndexes(client, plan, signal);
   const missing = wanted.filter((index) => !isPresent(namespace, index, present));
   const skipped = missing.length > 0 ? await createIndexes(building, plan, missing) : [];
   for (const index of wanted) {
     if (skipped.includes(index)) continue;
     // `present` lacks the new indexes, whose TTL is not off yet.
-    const isOff = present.get(index.name as string)?.expireAfterSeconds === TTL_OFF_SECONDS;
+    const isOff = present.every(index.name as string, (found) => found.expireAfterSeconds === TTL_OFF_SECONDS);
     if (index.expireAfterSeconds !== TTL_OFF_SECONDS || isOff) continue;
     await confirm();
     await changeIndex(
@@ -51,18 +50,6 @@ export async function buildIndexes(
     );
   }
   return missing.length;
-}
-
-/** The indexes of a collection by name, in portable form (`portableIndex`); none if there is no such collection. */
-export async function presentIndexes(
-  client: NodeClient,
-  database: string,
-  collection: string,
-  signal: AbortSignal,
-): Promise<Map<string, Document>> {
-  const listed = (await listIndexes(client, database, collection, signal)) ?? [];
-  const namespace = `${database}.${collection}`;
-  return new Map(listed.map((index) => [index.name as string, portableIndex(namespace, index).index]));
 }
 
 /**
@@ -148,9 +135,9 @@ async function failureOf(
     return null;
   } catch (failure) {
     if (!isRefusal(failure)) throw failure;
-    if (codeOf(failure) !== serverCode.indexAlreadyExists) return failure;
-    // An earlier attempt has built the index: no refusal if it is the wanted one.
-    const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
+    if (!CODES_OF_PRESENT_INDEXES.has(codeOf(failure))) return failure;
+    // An earlier attempt has built the index, maybe only on some shards: no refusal if all have the wanted one now.
+    const present = await presentIndexes(client, plan, signal);
     return indexes.every((index) => isPresent(namespaceOf(plan.entry), index, present)) ? null : failure;
   }
 }
@@ -187,15 +174,20 @@ const CODES_OF_OTHER_CAUSES: ReadonlySet<number> = new Set([
   serverCode.backgroundOperationInProgress,
 ]);
 
-/** @throws ConvoyError `catalogDiffers` if another index has the name */
-function isPresent(namespace: string, wanted: Document, present: ReadonlyMap<string, Document>): boolean {
-  const found = present.get(wanted.name as string);
-  if (found === undefined) return false;
-  if (isBuiltAs(found, wanted)) return true;
-  throw new ConvoyError(
-    'catalogDiffers',
-    `The destination has a different index named ${String(wanted.name)} on ${namespace}.`,
-  );
+/** Codes for an index that exists; the second one if its TTL has other seconds, for example because it is off. */
+const CODES_OF_PRESENT_INDEXES: ReadonlySet<number | null> = new Set([
+  serverCode.indexAlreadyExists,
+  serverCode.indexOptionsConflict,
+]);
+
+/**
+ * Whether every shard has an index.
+ * @throws ConvoyError `catalogDiffers` if another index has the name
+ */
+function isPresent(namespace: string, wanted: Document, present: PresentIndexes): boolean {
+  const name = wanted.name as string;
+  if (!present.some(name, (found) => !isBuiltAs(found, wanted))) return present.every(name);
+  throw new ConvoyError('catalogDiffers', `The destination has a different index named ${name} on ${namespace}.`);
 }
 
 /** Whether two indexes in portable form are the same but for the seconds of a TTL, which `collMod` sets later. */

@@ -1,8 +1,9 @@
 import type { Document } from 'mongodb';
-import { buildIndexes, changeIndex, presentIndexes, sendCreateIndexes } from './build-indexes.js';
+import { buildIndexes, changeIndex, sendCreateIndexes } from './build-indexes.js';
 import type { Making } from './create-collection.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
+import { type PresentIndexes, presentIndexes } from './present-indexes.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import { type IndexPlan, isIdKey, supportingIndex, TEMPORARY_INDEX_PREFIX } from '../plan/index-plan.js';
 import { TTL_OFF_SECONDS } from '../index-spec.js';
@@ -38,8 +39,8 @@ async function deferCollection(deferring: IndexBuilding, plan: CollectionPlan): 
     );
   }
   for (const index of plan.indexes) await deferIndex(deferring, plan, index);
-  const present = await presentIndexes(client, database, name, signal);
-  if (present.has(HELPER_NAME)) await dropIndex(deferring, plan.entry, HELPER_NAME);
+  const present = await presentIndexes(client, plan, signal);
+  if (present.some(HELPER_NAME)) await dropIndex(deferring, plan.entry, HELPER_NAME);
 }
 
 async function deferIndex(
@@ -49,16 +50,15 @@ async function deferIndex(
 ): Promise<void> {
   const { client, signal, confirm } = deferring;
   const name = final.name as string;
-  const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
-  const found = present.get(name);
-  if (found?.unique === true && temporary?.unique !== true) {
+  const present = await presentIndexes(client, plan, signal);
+  const isUnique = ({ unique }: Document): boolean => unique === true;
+  if (present.some(name, isUnique) && temporary?.unique !== true) {
     await support(deferring, plan, name, present);
     await dropIndex(deferring, plan.entry, name);
   }
   if (temporary === null) return;
-  const standsAsPlanned = found !== undefined && (found.unique === true) === (temporary.unique === true);
-  if (standsAsPlanned) {
-    for (const change of changesOf(found, temporary)) {
+  if (present.every(name, (found) => isUnique(found) === isUnique(temporary))) {
+    for (const change of changesOf(temporary, present)) {
       await confirm();
       await changeIndex(client, plan.entry, { name, ...change }, signal);
     }
@@ -72,20 +72,22 @@ async function support(
   deferring: IndexBuilding,
   plan: CollectionPlan,
   leaving: string,
-  present: ReadonlyMap<string, Document>,
+  present: PresentIndexes,
 ): Promise<void> {
   const key = plan.sharding?.key;
-  const others = [...present.values()].filter((index) => index.name !== leaving);
+  const others = present.onAllShards.filter((index) => index.name !== leaving);
   if (key === undefined || isIdKey(key) || supportingIndex(others, key, false) !== undefined) return;
   await deferring.confirm();
   await sendCreateIndexes(deferring.client, plan, [{ key, name: HELPER_NAME }], deferring.signal);
 }
 
-function changesOf(found: Document, temporary: Document): Document[] {
+/** What at least one shard needs. */
+function changesOf({ name, expireAfterSeconds }: Document, present: PresentIndexes): Document[] {
+  const some = (test: (found: Document) => boolean): boolean => present.some(name as string, test);
   const changes: Document[] = [];
-  if (found.prepareUnique === true) changes.push({ prepareUnique: false });
-  if (found.hidden === true) changes.push({ hidden: false });
-  if (temporary.expireAfterSeconds === TTL_OFF_SECONDS && found.expireAfterSeconds !== TTL_OFF_SECONDS)
+  if (some((found) => found.prepareUnique === true)) changes.push({ prepareUnique: false });
+  if (some((found) => found.hidden === true)) changes.push({ hidden: false });
+  if (expireAfterSeconds === TTL_OFF_SECONDS && some((found) => found.expireAfterSeconds !== TTL_OFF_SECONDS))
     changes.push({ expireAfterSeconds: TTL_OFF_SECONDS });
   return changes;
 }

@@ -1,9 +1,10 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { changeIndex, presentIndexes, sendCreateIndexes } from './build-indexes.js';
+import { changeIndex, sendCreateIndexes } from './build-indexes.js';
 import type { Making } from './create-collection.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
+import { type PresentIndexes, presentIndexes } from './present-indexes.js';
 import { sameDocument } from '../canonical-text.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import { TEMPORARY_INDEX_PREFIX, uniqueConversion } from '../plan/index-plan.js';
@@ -76,8 +77,8 @@ async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promis
   for (const index of plan.indexes) {
     if (index.staysPlain === true) await leavePlain(restoring, plan, index);
     if (index.final.unique !== true || index.temporary?.unique === true) continue;
-    const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
-    const isUnique = present.get(index.final.name as string)?.unique === true;
+    const present = await presentIndexes(client, plan, signal);
+    const isUnique = present.every(index.final.name as string, ({ unique }) => unique === true);
     const refusal = isUnique ? null : await makeUnique(restoring, plan, index, present);
     if (refusal !== null) {
       refusals.push(refusal);
@@ -85,14 +86,14 @@ async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promis
     }
     const temporaryName = index.temporary?.name as string | undefined;
     const standsBeside = temporaryName?.startsWith(TEMPORARY_INDEX_PREFIX) === true;
-    if (standsBeside && present.has(temporaryName) && (isUnique || !isDroppedFirst(conversion, present)))
+    if (standsBeside && present.some(temporaryName) && (isUnique || !isDroppedFirst(conversion, present)))
       await dropIndex(restoring, plan.entry, temporaryName);
   }
   return refusals;
 }
 
 /** Whether no unique index can be built beside its plain one: the server allows no second one, or no further one. */
-function isDroppedFirst(conversion: Restoring['conversion'], present: ReadonlyMap<string, Document>): boolean {
+function isDroppedFirst(conversion: Restoring['conversion'], present: PresentIndexes): boolean {
   return conversion === 'instead' || (conversion === 'beside' && present.size >= indexesMax);
 }
 
@@ -101,13 +102,13 @@ async function leavePlain(restoring: Restoring, plan: CollectionPlan, { final }:
   const { client, conversion, signal, confirm } = restoring;
   const name = final.name as string;
   const temporaryName = `${TEMPORARY_INDEX_PREFIX}${name}`;
-  const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
-  if (present.get(name)?.prepareUnique === true) {
+  const present = await presentIndexes(client, plan, signal);
+  if (present.some(name, ({ prepareUnique }) => prepareUnique === true)) {
     await confirm();
     await changeIndex(client, plan.entry, { name, prepareUnique: false }, signal);
   }
-  const isPlain = present.has(name) && present.get(name)?.unique !== true;
-  if (isPlain && (conversion === 'inPlace' || !present.has(temporaryName))) return;
+  const isPlain = present.every(name, ({ unique }) => unique !== true);
+  if (isPlain && (conversion === 'inPlace' || !present.some(temporaryName))) return;
   // One shard may have built it as a unique one.
   for (const one of [name, temporaryName]) await dropIndex(restoring, plan.entry, one);
   await confirm();
@@ -119,16 +120,18 @@ async function makeUnique(
   restoring: Restoring,
   plan: CollectionPlan,
   index: IndexPlan,
-  present: ReadonlyMap<string, Document>,
+  present: PresentIndexes,
 ): Promise<Refusal | null> {
   const { client, conversion, signal, confirm } = restoring;
   const name = index.final.name as string;
   const temporaryName = index.temporary?.name as string | undefined;
-  if (temporaryName !== undefined && present.has(temporaryName) && isDroppedFirst(conversion, present))
+  if (temporaryName !== undefined && present.some(temporaryName) && isDroppedFirst(conversion, present))
     await dropIndex(restoring, plan.entry, temporaryName);
+  // An earlier attempt may have built the unique one on some shards.
+  const standsEverywhere = present.every(name);
   await confirm();
   try {
-    if (present.has(name)) {
+    if (standsEverywhere) {
       await changeIndex(client, plan.entry, { name, prepareUnique: true }, signal);
       await confirm();
       await changeIndex(client, plan.entry, { name, unique: true }, signal);
@@ -140,7 +143,7 @@ async function makeUnique(
     const violation = await violationOf(client, plan, index.final, failure, signal);
     if (violation === null) throw failure;
     // A shard without the documents has built it: the router could take that for the whole.
-    if (!present.has(name)) await dropIndex(restoring, plan.entry, name);
+    if (!standsEverywhere) await dropIndex(restoring, plan.entry, name);
     return { violation, cause: failure };
   }
 }
@@ -148,17 +151,16 @@ async function makeUnique(
 /** Attributes that every version changes in place. TTL comes last: from then on the server deletes documents. */
 async function restoreInPlace({ client, signal, confirm }: Restoring, plan: CollectionPlan): Promise<void> {
   const { database, name: collection } = plan.entry;
-  const present = await presentIndexes(client, database, collection, signal);
+  const present = await presentIndexes(client, plan, signal);
   for (const { final } of plan.indexes) {
     const name = final.name as string;
-    const found = present.get(name);
-    if (found === undefined) {
+    if (!present.every(name)) {
       throw new ConvoyError(
         'destinationChanged',
         `Index ${name} of ${namespaceOf(plan.entry)} is missing on the destination.`,
       );
     }
-    for (const change of inPlaceChanges(final, found)) {
+    for (const change of inPlaceChanges(final, present)) {
       await confirm();
       await changeIndex(client, plan.entry, { name, ...change }, signal);
     }
@@ -174,11 +176,13 @@ async function restoreInPlace({ client, signal, confirm }: Restoring, plan: Coll
   }
 }
 
-function inPlaceChanges(final: Document, found: Document): Document[] {
+/** What at least one shard lacks. */
+function inPlaceChanges(final: Document, present: PresentIndexes): Document[] {
+  const lacks = (attribute: string): boolean =>
+    !present.every(final.name as string, (found) => found[attribute] === final[attribute]);
   const changes: Document[] = [];
-  if (final.prepareUnique === true && found.prepareUnique !== true) changes.push({ prepareUnique: true });
-  if (final.hidden === true && found.hidden !== true) changes.push({ hidden: true });
-  if (final.expireAfterSeconds !== found.expireAfterSeconds)
-    changes.push({ expireAfterSeconds: final.expireAfterSeconds as unknown });
+  if (final.prepareUnique === true && lacks('prepareUnique')) changes.push({ prepareUnique: true });
+  if (final.hidden === true && lacks('hidden')) changes.push({ hidden: true });
+  if (lacks('expireAfterSeconds')) changes.push({ expireAfterSeconds: final.expireAfterSeconds as unknown });
   return changes;
 }

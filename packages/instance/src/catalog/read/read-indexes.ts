@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
-import { codeOf } from '../../cluster/failure.js';
+import { codeOf, unauthorizedCode } from '../../cluster/failure.js';
+import type { Namespace } from '../../cluster/namespace.js';
 import { canonicalText } from '../canonical-text.js';
 import { decodeIndex, decodeIndexStats } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
@@ -121,19 +122,24 @@ function formsOf(name: string, perShard: readonly (Document[] | null)[]): IndexF
   return [...forms.values()].sort((a, b) => b.shards - a.shards);
 }
 
-/** What `$indexStats` reports for each shard; empty if the user has no privilege or the server omits specifications. */
-async function indexStatsByShard(
+/**
+ * The indexes that stand on each shard of a collection, by the shard's name, as `$indexStats` reports them through a
+ * router. Empty if the user has no privilege for it, or the collection is gone.
+ */
+export async function indexStatsByShard(
   router: NodeClient,
-  listed: ListedNamespace,
+  { database, name }: Namespace,
   signal: AbortSignal,
 ): Promise<Map<string, Document[]>> {
   const perShard = new Map<string, Document[]>();
-  const command = { aggregate: listed.name, pipeline: [{ $indexStats: {} }], cursor: {} };
+  const command = { aggregate: name, pipeline: [{ $indexStats: {} }], cursor: {} };
   let rows: Document[];
   try {
-    rows = await readCursor(router, listed.database, command, decodeIndexStats, signal);
+    rows = await readCursor(router, database, command, decodeIndexStats, signal);
   } catch (failure) {
-    if (codeOf(failure) === null) throw failure;
+    // Any other failure may pass: the caller tries again.
+    const isUnknown = [unauthorizedCode, serverCode.namespaceNotFound].some((code) => code === codeOf(failure));
+    if (!isUnknown) throw failure;
     return perShard;
   }
   for (const row of rows) {

@@ -1,4 +1,4 @@
-import { BSON } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import { planDestination } from '../../../src/catalog/plan/destination-plan.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { readCatalog } from '../../../src/catalog/read/read-catalog.js';
@@ -98,4 +98,9 @@ export async function untilDone(work: () => Promise<unknown>): Promise<void> {
       if (!(failure instanceof ConnectionLost)) throw failure;
     }
   }
+}
+
+/** Whether a command about indexes changes something. */
+export function isChange(command: Document): boolean {
+  return !('listIndexes' in command) && !('aggregate' in command);
 }

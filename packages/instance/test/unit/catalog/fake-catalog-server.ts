@@ -53,7 +53,7 @@ export class FakeCatalogServer {
         listCollections: (database, command) => cursor(this.listCollections(database, command)),
         listIndexes: (database, command) => cursor(this.need(database, command.listIndexes as string).indexes),
         find: (database, command) => cursor(this.find(database, command)),
-        aggregate: (_, command) => cursor(this.aggregate(command)),
+        aggregate: (database, command) => cursor(this.aggregate(database, command)),
         dataSize: (database, command) => this.dataSize(database, command.dataSize as string),
         drop: (database, command) => this.drop(database, command.drop as string),
         create: (database, command, exact) => this.create(database, command, exact),
@@ -209,10 +209,23 @@ export class FakeCatalogServer {
     }
   }
 
-  private aggregate(command: Document): Document[] {
+  private aggregate(database: string, command: Document): Document[] {
     const [stage] = command.pipeline as Document[];
+    if (stage?.$indexStats !== undefined) return this.indexStats(database, command.aggregate as string);
     if (stage?.$sample === undefined) throw serverError(40324, 'Location40324');
     return [];
+  }
+
+  /** All shards that hold the collection have the same indexes. */
+  private indexStats(database: string, name: string): Document[] {
+    const parts = this.databases.get(database);
+    const uuid = this.sharded.get(`${database}.${name}`)?.uuid as BSON.UUID | undefined;
+    const owners =
+      uuid === undefined
+        ? [parts?.primary]
+        : this.chunks.filter((chunk) => chunk.uuid === uuid).map(({ shard }) => shard as string);
+    const indexes = parts?.collections.get(name)?.indexes ?? [];
+    return [...new Set(owners)].flatMap((shard) => indexes.map((spec) => ({ name: spec.name as string, shard, spec })));
   }
 
   /** A collection that is not there has no size. */

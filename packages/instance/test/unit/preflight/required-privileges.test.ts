@@ -49,6 +49,7 @@ const recordedDestination = [
       'dropIndex',
       'enableSharding',
       'find',
+      'indexStats',
       'insert',
       'listCollections',
       'listIndexes',

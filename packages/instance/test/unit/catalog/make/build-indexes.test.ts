@@ -9,6 +9,7 @@ import type { SkippedIndex } from '../../../../src/catalog/plan/skipped-index.js
 import { FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
 import { never } from '../../model/parts.js';
 import { indexAsRead, keyPattern } from '../as-read.js';
+import { TwoShards } from './two-shards.js';
 
 const id = { v: 2, key: { _id: 1 }, name: '_id_' };
 const a = { v: 2, key: { a: 1 }, name: 'a_1' };
@@ -40,7 +41,9 @@ function planOf(skipped: readonly SkippedIndex[] = [], indexes: Document[] = [a,
 async function built(refused: Record<string, number>, skips: boolean) {
   const present = new Map<string, Document>([[id.name, id]]);
   const client = new FakeNodeClient('router', {
-    listIndexes: () => ({ cursor: { firstBatch: [...present.values()] } }),
+    aggregate: () => ({
+      cursor: { firstBatch: [...present.values()].map((spec) => ({ shard: 's0', spec })) },
+    }),
     createIndexes: (_database, command) => {
       const indexes = command.indexes as Document[];
       for (const index of indexes) present.set(String(index.name), index);
@@ -102,6 +105,31 @@ it.each([276, 262, 13, 361])('a failure that may pass, or is not about the index
   const { error, skipped } = await built({ a_1: code }, true);
   expect(error).toMatchObject({ code });
   expect(skipped).toEqual([]);
+});
+
+it.each([
+  ['a_1', a],
+  ['t_1', { v: 2, key: { t: 1 }, name: 't_1', expireAfterSeconds: 60 }],
+])('what one shard could not build during an election is built there by the next attempt (%s)', async (name, index) => {
+  const shards = new TwoShards();
+  const plan = shards.planOf([index, k]);
+  const build = (names: readonly string[]): Promise<unknown> => {
+    const wanted = plan.indexes.flatMap(({ temporary }) => (temporary === null ? [] : [temporary]));
+    const chosen = wanted.filter((one) => names.includes(String(one.name)));
+    return buildIndexes(
+      { client: shards.cluster.router, signal: never, confirm: () => Promise.resolve() },
+      plan,
+      chosen,
+    );
+  };
+  shards.refused = 'createIndexes';
+  await expect(build([name])).rejects.toMatchObject({ code: 10_107 });
+  expect(shards.names).toEqual([[name], []]);
+  if ('expireAfterSeconds' in index) Object.assign(shards.indexes.a[1] ?? {}, { expireAfterSeconds: 2_147_483_647 });
+  await build([name, 'k_1_x_1']);
+  expect(shards.names).toEqual([[name, 'k_1_x_1'], expect.arrayContaining([name, 'k_1_x_1'])]);
+  const ttlOf = (list: Document[]): unknown => list.find((one) => one.name === name)?.expireAfterSeconds;
+  expect(ttlOf(shards.indexes.b)).toBe(ttlOf(shards.indexes.a));
 });
 
 it('another definition under a skipped name is tried anew, and a record skips no needed index', async () => {

@@ -9,7 +9,7 @@ import { UniqueIndexViolated } from '../../../../src/catalog/unique-violation.js
 import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
 import { restoreAttributes } from '../../../../src/catalog/make/restore-attributes.js';
 import { fakeCluster } from '../../fake-node-client.js';
-import { everything, high, low, makePlan, pair, untilDone } from '../catalog-pair.js';
+import { everything, high, isChange, low, makePlan, pair, untilDone } from '../catalog-pair.js';
 import { FakeCatalogServer } from '../fake-catalog-server.js';
 import { boundsOf } from '../as-read.js';
 import { MongoServerError } from 'mongodb';
@@ -259,7 +259,7 @@ describe('restoreAttributes', () => {
         const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
         const making = { destination: clusters.destination, signal, confirm: confirmAllowed };
         const outcome = await restoreAttributes(making, plan).catch((error: unknown) => error);
-        const changes = clusters.server.client.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
+        const changes = clusters.server.client.sent.slice(before).filter(({ command }) => isChange(command));
         expect(changes.length).toBe(Math.min(asked, allowed));
         if (outcome === undefined) return;
         expect(outcome).toBe(replaced);
@@ -274,8 +274,9 @@ describe('restoreAttributes', () => {
     await restoreAttributes({ destination: clusters.destination, signal, confirm }, plan);
     const before = clusters.server.client.sent.length;
     await restoreAttributes({ destination: clusters.destination, signal, confirm }, plan);
-    const again = clusters.server.client.sent.slice(before).map(({ command }) => Object.keys(command)[0]);
-    expect(new Set(again)).toEqual(new Set(['listIndexes']));
+    const again = clusters.server.client.sent.slice(before).map(({ command }) => command);
+    expect(again.length).toBeGreaterThan(0);
+    expect(again.filter(isChange)).toEqual([]);
   });
 
   it.each([4, 5, 6] as const)(

@@ -240,15 +240,10 @@ describe('inconsistent indexes', () => {
     expect(report.inconsistentIndexes).toMatchObject([{ namespace: 'app.c', index: 'a_1', shards: ['shard1'] }]);
   });
 
-  it('are found through the router by $indexStats otherwise', async () => {
+  /** What a router reports about a collection on two shards. */
+  function reportThrough(aggregate: Handler) {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { k: 1 }, false, halves('k'));
-    const stats = [
-      { name: '_id_', shard: 'shard0', spec: id },
-      { name: 'a_1', shard: 'shard0', spec: a },
-      { name: '_id_', shard: 'shard1', spec: id },
-      { name: 'a_1', shard: 'shard1', spec: a, building: true },
-    ];
     const answer = server.client;
     const router = new FakeNodeClient('router', {
       ...Object.fromEntries(
@@ -257,10 +252,29 @@ describe('inconsistent indexes', () => {
           forward(answer, name),
         ]),
       ),
-      aggregate: () => ({ cursor: { firstBatch: stats } }),
+      aggregate,
     });
-    const report = await readCatalogReport(fakeCluster({ router }), everything, signal);
+    return readCatalogReport(fakeCluster({ router }), everything, signal);
+  }
+
+  it('are found through the router by $indexStats otherwise', async () => {
+    const stats = [
+      { name: '_id_', shard: 'shard0', spec: id },
+      { name: 'a_1', shard: 'shard0', spec: a },
+      { name: '_id_', shard: 'shard1', spec: id },
+      { name: 'a_1', shard: 'shard1', spec: a, building: true },
+    ];
+    const report = await reportThrough(() => ({ cursor: { firstBatch: stats } }));
     expect(report.inconsistentIndexes).toMatchObject([{ namespace: 'app.c', index: 'a_1', shards: ['shard1'] }]);
+  });
+
+  it('stay unknown without the privilege alone: another failure of $indexStats is one of the reading', async () => {
+    const refusing = (code: number) =>
+      reportThrough(() => {
+        throw serverError(code, 'Refused');
+      });
+    expect((await refusing(13)).inconsistentIndexes).toEqual([]);
+    for (const code of [11_602, 13_388]) await expect(refusing(code)).rejects.toMatchObject({ code });
   });
 
   function forward(client: FakeNodeClient, name: string): Handler {

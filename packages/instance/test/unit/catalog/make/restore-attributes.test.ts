@@ -1,0 +1,51 @@
+import type { Document } from 'mongodb';
+import { expect, it } from 'vitest';
+import { buildIndexes } from '../../../../src/catalog/make/build-indexes.js';
+import { deferAttributes } from '../../../../src/catalog/make/defer-attributes.js';
+import { restoreAttributes } from '../../../../src/catalog/make/restore-attributes.js';
+import type { Version } from '../../../../src/cluster/node-client.js';
+import { never } from '../../model/parts.js';
+import { TwoShards } from './two-shards.js';
+
+const confirm = (): Promise<void> => Promise.resolve();
+const unique = { v: 2, key: { u: 1 }, name: 'u_1', unique: true };
+const ttl = { v: 2, key: { t: 1 }, name: 't_1', expireAfterSeconds: 60, hidden: true };
+
+/** A destination right before the commit, and the steps of a commit and of a reverse. */
+async function migrated(version: Version) {
+  const shards = new TwoShards(version);
+  const plan = shards.planOf([unique, ttl]);
+  const wanted = plan.indexes.flatMap(({ temporary }) => (temporary === null ? [] : [temporary]));
+  await buildIndexes({ client: shards.cluster.router, signal: never, confirm }, plan, wanted);
+  const making = { destination: shards.cluster, signal: never, confirm };
+  const plans = { databases: new Map(), collections: [plan], warnings: [] };
+  return {
+    shards,
+    restore: () => restoreAttributes(making, plans),
+    defer: () => deferAttributes(making, plans),
+  };
+}
+
+const byName = (list: readonly Document[]): unknown => new Map(list.map((index) => [index.name, index]));
+
+it.each([
+  ['createIndexes', [5, 0, 7]],
+  ['dropIndexes', [5, 0, 7]],
+  ['collMod', [5, 0, 7]],
+  ['collMod', [7, 0, 0]],
+] as const)('what one shard refused is done there by the next attempt (%s, %j)', async (refused, version) => {
+  const { shards, restore, defer } = await migrated(version);
+  shards.refused = refused;
+  await expect(restore()).rejects.toMatchObject({ code: 10_107 });
+  await restore();
+  expect(shards.names).toEqual([expect.arrayContaining(['u_1', 't_1']), expect.arrayContaining(['u_1', 't_1'])]);
+  expect(byName(shards.indexes.b)).toEqual(byName([{ v: 2, key: { _id: 1 }, name: '_id_' }, unique, ttl]));
+  expect(byName(shards.indexes.a)).toEqual(byName(shards.indexes.b));
+  if (version[0] < 6) return;
+  shards.refused = refused;
+  await expect(defer()).rejects.toMatchObject({ code: 10_107 });
+  await defer();
+  expect(byName(shards.indexes.b)).toMatchObject(byName(shards.indexes.a) as Document);
+  await restore();
+  expect(byName(shards.indexes.b)).toEqual(byName([{ v: 2, key: { _id: 1 }, name: '_id_' }, unique, ttl]));
+});
