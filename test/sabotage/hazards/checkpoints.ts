@@ -143,7 +143,8 @@ export const checkpointHazards: readonly Hazard[] = [
     hazard: 'A commit before all events have arrived loses the last ones',
     handling:
       'The commit takes a time of the source and drains every task past it. It takes a later time as long as later ' +
-      'writes appear.',
+      'writes appear. Once a time is sealed, they are counted and no longer wait in memory: servers expire documents ' +
+      'for as long as the commit takes.',
     sabotages: [
       {
         takesOut: 'the wait until the stream has passed the commit time',
@@ -197,6 +198,29 @@ export const checkpointHazards: readonly Hazard[] = [
           instanceTest(
             'apply/dispatch-limits.test.ts',
             'counts renames above it from excluded namespaces: $out replaces a collection by one of its own',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the counting of later events, which would fill the memory',
+        file: instance('apply/events-ahead.ts'),
+        symbol: 'push',
+        find: 'event.event.time > this.#countedAbove) {',
+        replace: 'event.event.time > this.#countedAbove && bytes < 0) {',
+        tests: [
+          instanceTest('apply/dispatch-limits.test.ts', 'gives back the memory of later events, and only counts them'),
+        ],
+      },
+      {
+        takesOut: 'the seal, for which the counting waits',
+        file: instance('lifecycle/run/member.ts'),
+        symbol: 'syncTasks',
+        find: 'followSeal(deps, sync, signal)',
+        replace: 'Promise.resolve(void [followSeal, deps, sync, signal])',
+        tests: [
+          integrationTest(
+            'lifecycle/held-commit.test.ts',
+            'hold a commit that ends, though the source expires more meanwhile than fits into memory',
           ),
         ],
       },

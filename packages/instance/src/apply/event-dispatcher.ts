@@ -40,6 +40,7 @@ export class EventDispatcher {
   #commitTime: bigint | null = null;
   /** Nothing later is routed: the commit time, or the latest event routed before it was known. */
   #ceiling: bigint | null = null;
+  #isSealed = false;
   /** Nothing at or above it is routed: DDL changes there may not be known yet. */
   #ddlWatermark: bigint;
   readonly #ahead: EventsAhead;
@@ -124,11 +125,19 @@ export class EventDispatcher {
    */
   setCeiling(time: bigint): void {
     if (this.#commitTime !== null && time <= this.#commitTime) return;
+    if (this.#isSealed) throw new Error('a commit time above the sealed one');
     this.#commitTime = time;
     this.#ceiling = time > this.#latest ? time : this.#latest;
     this.#routedAbove = this.#lastWrite > time ? 1 : 0;
     this.#routeAhead();
     this.#advance();
+  }
+
+  /** No later commit time follows: the events above it are only counted. They come for as long as servers expire. */
+  seal(): void {
+    if (this.#ceiling === null) return;
+    this.#isSealed = true;
+    this.#ahead.countAbove(this.#ceiling);
   }
 
   /** Raises the DDL watermark: all DDL changes below it are known and handled. A smaller time changes nothing. */

@@ -12,7 +12,7 @@ interface EventAhead {
   isWrite: boolean;
 }
 
-/** The waiting events above a time. */
+/** The events above a time, waiting ones and counted ones. */
 export interface WritesAbove {
   /** Changes of migrated data and DDL changes of it, without the two below. */
   readonly writes: number;
@@ -22,6 +22,13 @@ export interface WritesAbove {
   readonly deletedIn: ReadonlySet<string>;
 }
 
+/** `WritesAbove` while it is being counted. */
+interface Counts {
+  writes: number;
+  createsAndDrops: number;
+  deletedIn: Set<string>;
+}
+
 /**
  * Events that are read but may not be routed yet, in order: at or above the DDL watermark, or above the commit time.
  * Their bytes count in the task's budget. Events of one reply wait together, so that their views waste little memory.
@@ -29,6 +36,9 @@ export interface WritesAbove {
 export class EventsAhead {
   #events: (EventAhead | undefined)[] = [];
   #head = 0;
+  /** Later events are never routed: they are counted, and do not wait. Null while any may still be routed. */
+  #countedAbove: bigint | null = null;
+  #counted: Counts = { writes: 0, createsAndDrops: 0, deletedIn: new Set() };
 
   constructor(private readonly budget: ByteBudget) {}
 
@@ -37,6 +47,10 @@ export class EventsAhead {
   }
 
   push(event: StreamEvent, bytes: number, isWrite: boolean): void {
+    if (this.#countedAbove !== null && event.event.time > this.#countedAbove) {
+      if (isWrite) countWrite(this.#counted, event);
+      return;
+    }
     this.#events.push({ event, bytes, isWrite });
     this.budget.take(bytes);
   }
@@ -67,19 +81,33 @@ export class EventsAhead {
     }
   }
 
+  /**
+   * From here on the events above a time are only counted: their memory would fill the budget. Events that the stream
+   * shows again count twice.
+   */
+  countAbove(time: bigint): void {
+    this.#counted = this.#countsAbove(time);
+    this.#countedAbove = time;
+    this.cutFrom(time + 1n);
+  }
+
   /** The writes above a time. */
   writesAbove(time: bigint): WritesAbove {
-    let writes = 0;
-    let createsAndDrops = 0;
-    const deletedIn = new Set<string>();
+    return this.#countsAbove(time);
+  }
+
+  #countsAbove(time: bigint): Counts {
+    const counts = { ...this.#counted, deletedIn: new Set(this.#counted.deletedIn) };
     for (let index = this.#head; index < this.#events.length; index += 1) {
       const ahead = this.#events[index];
-      if (ahead?.isWrite !== true || ahead.event.event.time <= time) continue;
-      const { kind, event } = ahead.event;
-      if (kind === 'data' && event.operation === 'delete') deletedIn.add(event.uuid);
-      else if (event.operation === 'create' || event.operation === 'drop') createsAndDrops += 1;
-      else writes += 1;
+      if (ahead?.isWrite === true && ahead.event.event.time > time) countWrite(counts, ahead.event);
     }
-    return { writes, createsAndDrops, deletedIn };
+    return counts;
   }
+}
+
+function countWrite(counts: Counts, { kind, event }: StreamEvent): void {
+  if (kind === 'data' && event.operation === 'delete') counts.deletedIn.add(event.uuid);
+  else if (event.operation === 'create' || event.operation === 'drop') counts.createsAndDrops += 1;
+  else counts.writes += 1;
 }

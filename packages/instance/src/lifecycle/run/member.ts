@@ -93,6 +93,7 @@ export async function syncTasks(
     ...syncs.map((sync) => (signal: AbortSignal) => sync.run(signal)),
     ...ddlChanges,
     ...verified.map((task) => (signal: AbortSignal) => task.run(signal)),
+    ...syncs.map((sync) => (signal: AbortSignal) => followSeal(deps, sync, signal)),
     follow,
   ];
   await runTogether(ending, work, replaced.onFailure).catch(async (error: unknown) => {
@@ -246,6 +247,19 @@ export async function followCommit(
     const isLookedAt = (view.record.lastLook ?? null) === null || found.lookedTo !== undefined;
     await untilOrFor(deps, isPassed, isLookedAt ? lateWrites_ms : lastLook_ms, stop);
   }
+}
+
+/**
+ * Seals the commit time of a task once the leader has. Also while a new owner still drains: what it reads again must
+ * not fill its memory.
+ */
+export async function followSeal(
+  { watch }: Pick<CommitDependencies, 'watch'>,
+  sync: Pick<SyncPipeline, 'seal'>,
+  stop: AbortSignal,
+): Promise<void> {
+  const { commit } = (await watch.until(({ record }) => record.commit?.sealed === true, stop)).record;
+  if (commit !== null) sync.seal(timeOf(commit.time));
 }
 
 /** The number of writes above the commit time does not matter, only whether there are any. */

@@ -132,6 +132,12 @@ export class SyncPipeline {
     this.#copier.limitTo(time);
   }
 
+  /** Sets the commit time for good: no later one follows. */
+  seal(time: bigint): void {
+    this.setCeiling(time);
+    this.#apply.dispatcher.seal();
+  }
+
   /**
    * Requests re-reads of documents that differ, if the task has a part in their collection.
    * @param copy name of the collection's copy

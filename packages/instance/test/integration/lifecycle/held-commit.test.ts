@@ -106,6 +106,31 @@ describe('documents on the destination that share a key of a unique index', () =
     },
   );
 
+  it('hold a commit that ends, though the source expires more meanwhile than fits into memory', async () => {
+    fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1: '5.0' });
+    const [source, destination] = [fixture.cluster0, fixture.cluster1].map(({ client }) => client.db('shop'));
+    if (!source || !destination) throw new Error('There must be two clusters.');
+    await source.collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+    await source.collection('orders').insertOne({ n: 1 });
+    const sessions = source.collection<{ _id: string; at: Date }>('sessions');
+    await sessions.createIndexes([{ key: { at: 1 }, expireAfterSeconds: 3600 }]);
+    // The events of their deletes are larger than the buffers of one of the two tasks.
+    const padding = 'x'.repeat(16 * 1024);
+    await sessions.insertMany(Array.from({ length: 1_200 }, (_, n) => ({ _id: `${n}${padding}`, at: new Date() })));
+    await using instance = await fixture.startInstance({ memoryBytesMax: '64MB' });
+    await instance.accepted('start', startBody(unverified));
+    await instance.untilCanCommit();
+    await destination.collection('orders').insertOne({ n: 1, isOfAnother: true });
+    await instance.accepted('commit');
+    await instance.until(
+      'duplicates hold the commit',
+      ({ warnings }) => warnings?.some(({ name }) => name === held) ?? false,
+    );
+    await sessions.deleteMany({});
+    await destination.collection('orders').deleteOne({ isOfAnother: true });
+    await instance.untilState('COMMITTED');
+  });
+
   it('fail the migration if they still exist after the retry limit, and the source accepts writes again', async () => {
     fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '6.0', withUsers: true });
     const orders = fixture.cluster0.shopper.db('shop').collection('orders');

@@ -122,6 +122,46 @@ describe('the ceiling', () => {
   });
 });
 
+describe('a sealed commit time', () => {
+  it('gives back the memory of later events, and only counts them', () => {
+    const dispatcher = fixture.dispatcherOf();
+    bringTo(fixture.partition, 'done');
+    dispatcher.setCeiling(20n);
+    dispatcher.route(step([event(21n, { operation: 'delete' }), event(22n)], 30n));
+    expect(fixture.budget.used).toBeGreaterThan(0);
+    dispatcher.seal();
+    dispatcher.route(step([event(31n, { operation: 'delete' }), ddlEventOf('drop', 32n, collectionOf())], 40n));
+    dispatcher.route(step([event(40n)], 41n, { reopened: true }));
+    expect(fixture.budget.used).toBe(0);
+    expect([fixture.routedTimes, dispatcher.position, dispatcher.readBelow]).toEqual([[], 20n, 41n]);
+    expect(dispatcher.writesAboveCeiling).toEqual({
+      writes: 2,
+      createsAndDrops: 1,
+      deletedIn: new Set([collectionOf().uuid]),
+    });
+  });
+
+  it('holds earlier events until they may be routed', () => {
+    const dispatcher = fixture.dispatcherOf();
+    bringTo(fixture.partition, 'done');
+    dispatcher.setCeiling(ddlWatermark + 2n);
+    const events = [event(ddlWatermark + 1n), event(ddlWatermark + 3n)];
+    dispatcher.route(step(events.slice(0, 1), ddlWatermark + 2n));
+    dispatcher.seal();
+    dispatcher.route(step(events.slice(1), ddlWatermark + 10n));
+    dispatcher.setDdlWatermark(ddlWatermark + 50n);
+    expect([fixture.routedTimes, dispatcher.writesAboveCeiling.writes]).toEqual([[ddlWatermark + 1n], 1]);
+  });
+
+  it('is final, since later events are gone', () => {
+    const dispatcher = fixture.dispatcherOf();
+    dispatcher.setCeiling(20n);
+    dispatcher.seal();
+    dispatcher.setCeiling(20n);
+    expect(() => dispatcher.setCeiling(21n)).toThrow('sealed');
+  });
+});
+
 describe('the DDL watermark', () => {
   it('holds events at and above it, which count in the budget, until it advances', () => {
     const dispatcher = fixture.dispatcherOf();

@@ -3,7 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { only } from '../../../../../api/test/unit/only.js';
 import { timeOf } from '../../../../src/cluster/cluster-time.js';
-import { followCommit, isOfNoMatter } from '../../../../src/lifecycle/run/member.js';
+import { followCommit, followSeal, isOfNoMatter } from '../../../../src/lifecycle/run/member.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
@@ -151,6 +151,23 @@ it('a task that restarts while a commit is sealed stops draining once the openin
     return Promise.resolve(false);
   };
   await followCommit(depsWith({ watch }), only<Sync>({ drain }), null, never, never);
+});
+
+it('a task seals its commit time once the leader has sealed it', async () => {
+  const view = viewWith({ phase: 'committing', commit: round(1) });
+  const changed = new Condition();
+  const sealed: bigint[] = [];
+  const until = async (condition: (seen: MigrationView) => boolean, signal: AbortSignal) => {
+    await changed.until(() => condition(view), signal);
+    return view;
+  };
+  const followed = followSeal({ watch: { view, until } }, { seal: (time) => void sealed.push(time) }, never);
+  await settled();
+  expect(sealed).toEqual([]);
+  view.record.commit = { ...round(2, 7), sealed: true };
+  changed.changed();
+  await followed;
+  expect(sealed).toEqual([(7n << 32n) + 1n]);
 });
 
 it('a task ends once the opening is decided, and asks the source nothing more', async () => {
