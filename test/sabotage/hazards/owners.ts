@@ -99,7 +99,8 @@ export const ownerHazards: readonly Hazard[] = [
     hazard: 'The last writes of a dead or frozen process arrive after its successor has begun',
     handling:
       'Writes use server sessions of the task, numbered by epoch. A successor fences them on every shard before it ' +
-      'reads anything. An owner fences the session of every write that it had to retry.',
+      'reads anything. An owner fences the session of every write that it had to retry. Its writes of state have ' +
+      'numbers: a late copy undoes no later one.',
     sabotages: [
       {
         takesOut: 'the fence of a restarted instance',
@@ -154,6 +155,38 @@ export const ownerHazards: readonly Hazard[] = [
             'a delayed copy of a repeated write overwrites nothing newer, even if the other changed nothing',
           ),
         ],
+      },
+      {
+        takesOut: "the order of a task's writes, in that of partitions",
+        file: instance('store/task-storage.ts'),
+        symbol: 'saverOf',
+        find: 'epoch: this.epoch, ...this.#order.upToNow() };\n      if',
+        replace: 'epoch: this.epoch };\n      if',
+        tests: [instanceTest('store/late-copies.test.ts', 'puts no partition back to an earlier state')],
+      },
+      {
+        takesOut: "the order of a task's writes, in the removal of documents to re-read",
+        file: instance('store/task-storage.ts'),
+        symbol: 'remove',
+        find: 'const present = { epoch: this.epoch, ...this.#order.upToNow() };',
+        replace: 'const present = { epoch: this.epoch };',
+        tests: [instanceTest('store/late-copies.test.ts', 'removes no document to re-read that was added again')],
+      },
+      {
+        takesOut: "the order of a verifier's writes, in that of its progress",
+        file: instance('store/verification-storage.ts'),
+        symbol: 'saveParts',
+        find: 'q: { _id, epoch: { $lte: this.epoch }, ...this.#order.upToNow() },',
+        replace: 'q: { _id, epoch: { $lte: this.epoch } },',
+        tests: [instanceTest('store/late-copies.test.ts', 'puts no part of a comparison back to an earlier state')],
+      },
+      {
+        takesOut: "the order of a verifier's writes, in the removal of mismatches",
+        file: instance('store/verification-storage.ts'),
+        symbol: 'removeMismatches',
+        find: 'const present = { epoch: this.epoch, ...this.#order.upToNow() };',
+        replace: 'const present = { epoch: this.epoch };',
+        tests: [instanceTest('store/late-copies.test.ts', 'removes no mismatch that was found again')],
       },
     ],
   },

@@ -4,6 +4,7 @@ import type { Metadata } from './metadata.js';
 import type { SavePartitions } from './partition-table.js';
 import { refusingStale } from './refusing-stale.js';
 import type { RereadStorage } from './reread-set.js';
+import { WriteOrder } from './write-order.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** `_id` of the document with a task's partitions of a copy. */
@@ -14,15 +15,21 @@ export function partitionsName(taskId: string, copy: string): string {
 /**
  * Partitions and documents to re-read of one sync task, in the metadata database. Every document has its owner's epoch.
  * A new owner first claims them all, those not yet stored included. Afterwards an earlier owner can write none of them:
- * its partitions could claim a copy that the checkpoint does not reach back to.
+ * its partitions could claim a copy that the checkpoint does not reach back to. A late copy of an own write undoes no
+ * later one.
  */
 export class TaskStorage implements RereadStorage {
+  readonly #order: WriteOrder;
+
+  /** There is one for each epoch. */
   constructor(
     private readonly metadata: Metadata,
     private readonly taskId: string,
     private readonly epoch: number,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.#order = new WriteOrder(epoch);
+  }
 
   /**
    * Claims and reads the documents of former owners.
@@ -60,9 +67,10 @@ export class TaskStorage implements RereadStorage {
   /** Returns the function that saves all partitions of a claimed copy as one document. */
   saverOf(copy: string): SavePartitions {
     return async (_collection, partitions) => {
-      const filter = { _id: partitionsName(this.taskId, copy), epoch: this.epoch };
-      const written = await this.metadata.updateOne('partitions', filter, { $set: { partitions } }, this.signal);
-      if (!written) throw new ConvoyError('staleEpoch');
+      const set = { partitions, written: this.#order.next() };
+      const filter = { _id: partitionsName(this.taskId, copy), epoch: this.epoch, ...this.#order.upToNow() };
+      if (!(await this.metadata.updateOne('partitions', filter, { $set: set }, this.signal)))
+        throw new ConvoyError('staleEpoch');
     };
   }
 
@@ -76,17 +84,19 @@ export class TaskStorage implements RereadStorage {
   }
 
   async upsert(documents: Document[]): Promise<void> {
+    const written = this.#order.next();
     const statements = documents.map((document) => {
-      const q = this.#earlier(String(document._id));
-      return { q, u: { ...document, _id: q._id, task: this.taskId, epoch: this.epoch } };
+      const q = { ...this.#earlier(String(document._id)), ...this.#order.upToNow() };
+      return { q, u: { ...document, _id: q._id, task: this.taskId, epoch: this.epoch, written } };
     });
     await refusingStale(() => this.metadata.upsertEach('rereads', statements, this.signal));
   }
 
   async remove(ids: string[]): Promise<void> {
     const names = ids.map((id) => `${this.taskId}/${id}`);
+    const present = { epoch: this.epoch, ...this.#order.upToNow() };
     for (const part of partsWithin(names, (name) => name.length, commandBytesMax)) {
-      await this.metadata.deleteMany('rereads', { _id: { $in: part }, epoch: this.epoch }, this.signal);
+      await this.metadata.deleteMany('rereads', { _id: { $in: part }, ...present }, this.signal);
     }
   }
 

@@ -3,20 +3,27 @@ import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js'
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Metadata } from './metadata.js';
 import { refusingStale } from './refusing-stale.js';
+import { WriteOrder } from './write-order.js';
 
 type Owned = Document & { _id: string };
 
 /**
  * The durable state of one task's verifier. All tasks share the plans, which never change. Parts of collections and
- * mismatches belong to the task; late writes of a former owner are refused.
+ * mismatches belong to the task; late writes of a former owner are refused. A late copy of an own write undoes no
+ * progress, and removes no mismatch that was found again.
  */
 export class VerificationStorage {
+  readonly #order: WriteOrder;
+
+  /** There is one for each epoch. */
   constructor(
     private readonly metadata: Metadata,
     private readonly taskId: string,
     private readonly epoch: number,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.#order = new WriteOrder(epoch);
+  }
 
   /**
    * Claims the documents of earlier owners of the task.
@@ -51,25 +58,29 @@ export class VerificationStorage {
   /** Stores the progress of the task's parts of a collection. */
   async saveParts(key: string, parts: readonly Document[]): Promise<void> {
     const _id = `${key}/${this.taskId}`;
+    const written = this.#order.next();
     const statement = {
-      q: { _id, epoch: { $lte: this.epoch } },
-      u: { _id, key, task: this.taskId, epoch: this.epoch, parts },
+      q: { _id, epoch: { $lte: this.epoch }, ...this.#order.upToNow() },
+      u: { _id, key, task: this.taskId, epoch: this.epoch, written, parts },
     };
     await refusingStale(() => this.metadata.upsertEach('verificationParts', [statement], this.signal));
   }
 
+  /** Several comparers may save the same one at once, in any order. */
   async saveMismatches(mismatches: readonly Owned[]): Promise<void> {
+    const owned = { task: this.taskId, epoch: this.epoch, written: this.#order.next() };
     const statements = mismatches.map((mismatch) => {
       const _id = this.#nameOf(mismatch._id);
-      return { q: { _id, epoch: { $lte: this.epoch } }, u: { ...mismatch, _id, task: this.taskId, epoch: this.epoch } };
+      return { q: { _id, epoch: { $lte: this.epoch } }, u: { ...mismatch, _id, ...owned } };
     });
     await refusingStale(() => this.metadata.upsertEach('mismatches', statements, this.signal));
   }
 
   async removeMismatches(names: readonly string[]): Promise<void> {
     const ids = names.map((name) => this.#nameOf(name));
+    const present = { epoch: this.epoch, ...this.#order.upToNow() };
     for (const part of partsWithin(ids, (id) => id.length, commandBytesMax)) {
-      await this.metadata.deleteMany('mismatches', { _id: { $in: part }, epoch: this.epoch }, this.signal);
+      await this.metadata.deleteMany('mismatches', { _id: { $in: part }, ...present }, this.signal);
     }
   }
 

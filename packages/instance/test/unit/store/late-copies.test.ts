@@ -5,10 +5,13 @@ import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import { Metadata, type MetadataCollection } from '../../../src/store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../../src/store/migration-record.js';
 import { TaskRecords } from '../../../src/store/task-record.js';
-import { readStoredEntries, storeEntries } from '../../../src/store/task-storage.js';
+import { readStoredEntries, storeEntries, TaskStorage } from '../../../src/store/task-storage.js';
+import { VerificationStorage } from '../../../src/store/verification-storage.js';
 import { MetadataModel } from '../model/metadata-model.js';
-import { never, once } from '../model/parts.js';
+import { collectionOf, never, once } from '../model/parts.js';
 import { clientWith } from '../model/client-with.js';
+
+const synced = { collection: collectionOf(), copy: 'copy' };
 
 let model: MetadataModel;
 let metadata: Metadata;
@@ -130,6 +133,78 @@ describe('a copy of a write that a router applies late', () => {
       { epoch, applyWatermark: times[1], checkpoint: times[1], acknowledged: 2 },
     ]);
   });
+
+  it('puts no partition back to an earlier state', async () => {
+    const storage = new TaskStorage(metadata, 'shard0', 2, never);
+    const { copy } = synced;
+    await storage.claimCopies([copy]);
+    const save = storage.saverOf(copy);
+    for (const dirty of [false, true]) {
+      losesAnswer = true;
+      await save(synced.collection, [{ state: 'copying', dirty }]);
+    }
+    expectNoEffectOfCopies('partitions');
+    expect(model.documents('partitions')).toMatchObject([{ partitions: [{ dirty: true }] }]);
+  });
+
+  it('removes no document to re-read that was added again', async () => {
+    const storage = new TaskStorage(metadata, 'shard0', 2, never);
+    for (const reason of ['hotDocument', 'replayedDelta']) {
+      if (reason === 'replayedDelta') await storage.remove(['a', 'b']);
+      losesAnswer = true;
+      await storage.upsert(['a', 'b'].map((_id) => ({ _id, reason })));
+    }
+    expectNoEffectOfCopies('rereads');
+    expect(model.documents('rereads')).toMatchObject([{ reason: 'replayedDelta' }, { reason: 'replayedDelta' }]);
+    losesAnswer = true;
+    await storage.remove(['a', 'b']);
+    expect(model.documents('rereads')).toEqual([]);
+  });
+
+  it('puts no part of a comparison back to an earlier state', async () => {
+    const storage = new VerificationStorage(metadata, 'shard0', 2, never);
+    for (const done of [true, false]) {
+      losesAnswer = true;
+      await storage.saveParts('copy', [{ done }]);
+    }
+    expectNoEffectOfCopies('verificationParts');
+    expect(await storage.claim()).toMatchObject([{ parts: [{ done: false }] }]);
+  });
+
+  it('removes no mismatch that was found again', async () => {
+    const storage = new VerificationStorage(metadata, 'shard0', 2, never);
+    await storage.saveMismatches([{ _id: 'a' }]);
+    written = [];
+    await storage.removeMismatches(['a']);
+    const removal = [...written];
+    await storage.saveMismatches([{ _id: 'a' }]);
+    written = removal;
+    expectNoEffectOfCopies('mismatches');
+    await storage.removeMismatches(['a']);
+    expect(model.documents('mismatches')).toEqual([]);
+  });
+
+  it.each([[{}], [{ written: { epoch: 1, number: 9 } }]])(
+    'is told from writes of a former owner, whose documents have %j',
+    async (former) => {
+      const task = 'shard0';
+      await metadata.upsertMany('partitions', [{ _id: 'shard0/copy', task, epoch: 1, copy: 'copy', ...former }], never);
+      await metadata.upsertMany('rereads', [{ _id: 'shard0/a', task, epoch: 1, ...former }], never);
+      await metadata.upsertMany('mismatches', [{ _id: 'a/shard0', task, epoch: 1, ...former }], never);
+      await metadata.upsertMany('verificationParts', [{ _id: 'copy/shard0', task, epoch: 1, ...former }], never);
+      const storage = new TaskStorage(metadata, task, 2, never);
+      const verification = new VerificationStorage(metadata, task, 2, never);
+      await storage.claim(['copy']);
+      await verification.claim();
+      await storage.saverOf('copy')(synced.collection, [{ dirty: true }]);
+      await storage.remove(['a']);
+      await verification.saveParts('copy', [{ done: true }]);
+      await verification.removeMismatches(['a']);
+      expect(model.documents('partitions')).toMatchObject([{ epoch: 2, partitions: [{ dirty: true }] }]);
+      expect(model.documents('verificationParts')).toMatchObject([{ epoch: 2, parts: [{ done: true }] }]);
+      expect([...model.documents('rereads'), ...model.documents('mismatches')]).toEqual([]);
+    },
+  );
 
   it('does not take a task from its owner', async () => {
     const tasks = new TaskRecords(metadata);

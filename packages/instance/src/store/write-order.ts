@@ -1,0 +1,28 @@
+import type { Document } from 'mongodb';
+
+/** Which write of an owner a document is from; absent in documents of earlier releases. */
+export interface Written {
+  epoch: number;
+  number: number;
+}
+
+/**
+ * Orders the writes of one owner: a router may apply a copy of a write late, after later ones. Numbers of former owners
+ * do not count.
+ */
+export class WriteOrder {
+  #latest = 0;
+
+  constructor(private readonly epoch: number) {}
+
+  /** For the next write, stored as `written`. */
+  next(): Written {
+    this.#latest += 1;
+    return { epoch: this.epoch, number: this.#latest };
+  }
+
+  /** The condition that this owner has written nothing later than the latest write so far. */
+  upToNow(): Document {
+    return { $nor: [{ 'written.epoch': this.epoch, 'written.number': { $gt: this.#latest } }] };
+  }
+}
