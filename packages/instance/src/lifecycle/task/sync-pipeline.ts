@@ -183,7 +183,8 @@ export class SyncPipeline {
 
   stats(): TaskStats {
     const { workers, dispatcher, stream, recentWrites, eventsApplied } = this.#apply;
-    const { sourceTime, readBelow, writesAboveCeiling: above } = dispatcher;
+    const { readBelow, writesAboveCeiling: above } = dispatcher;
+    const { sourceTime } = stream;
     const readings = this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime);
     return {
       ...copyStats(this.#followed.tables.values()),

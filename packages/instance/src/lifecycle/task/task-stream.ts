@@ -13,8 +13,14 @@ import type { SyncedCollection } from '../../store/synced-collection.js';
 import { readBehindMax_seconds } from '../stats/lag.js';
 import type { SyncPipelineDependencies } from './pipeline-dependencies.js';
 
+/** A stream that answers within this time is not silent: an idle one is asked for a second at a time. */
+const silentAfter_ms = 3_000;
+
 /** Reads the stream of a sync task for its dispatcher, as far ahead as the budget allows. */
 export class TaskStream implements RoutedStream {
+  /** When the stream began or last answered, by the monotonic clock; null before. */
+  #heard_ms: number | null = null;
+
   /** @param startAt the first cluster time to read */
   constructor(
     private readonly deps: Pick<SyncPipelineDependencies, 'runtime' | 'source' | 'shardId' | 'patience'>,
@@ -26,6 +32,13 @@ export class TaskStream implements RoutedStream {
 
   get position(): bigint {
     return this.dispatcher.position;
+  }
+
+  /** The source's time. It goes on while the stream does not answer, or is not read because the destination is slow. */
+  get sourceTime(): bigint {
+    const now_ms = this.deps.runtime.clock.monotonic_ms();
+    const silent_ms = Math.max(0, now_ms - (this.#heard_ms ?? now_ms) - silentAfter_ms);
+    return this.dispatcher.sourceTime + (BigInt(Math.floor(silent_ms / 1000)) << 32n);
   }
 
   /** The stream has shown its position. */
@@ -47,6 +60,7 @@ export class TaskStream implements RoutedStream {
   async run(stop: AbortSignal): Promise<void> {
     const { runtime, source, shardId, patience } = this.deps;
     const { dispatcher, budget, workers } = this;
+    this.#heard_ms = runtime.clock.monotonic_ms();
     await this.#wake(stop);
     const stream = new ChangeStreamReader(
       source.taskClient(shardId),
@@ -60,6 +74,7 @@ export class TaskStream implements RoutedStream {
         await budget.untilFree(stop);
         await workers.untilRoom(stop);
         const step = await stream.next(stop);
+        this.#heard_ms = runtime.clock.monotonic_ms();
         runtime.metrics.readEvents.inc(step.events.length);
         dispatcher.route(step);
       }

@@ -124,6 +124,15 @@ describe('the checkpoint', () => {
   });
 });
 
+it('the lag grows while the destination takes nothing, for which the stream waits', async () => {
+  await copied();
+  destination.stalls = () => true;
+  for (let changes = 0; changes < 100; changes += 1) change(0, 'replace');
+  await until(() => (owner.sync?.stats().lag_seconds ?? 0) > 20);
+  destination.stalls = () => false;
+  await until(() => owner.sync?.stats().lag_seconds === 0);
+});
+
 it('an idle shard is advanced by whoever waits for it', async () => {
   await copied();
   // A document with a new shard key is re-read, at a time that the stream passes only with another entry.
