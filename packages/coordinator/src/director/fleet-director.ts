@@ -34,7 +34,10 @@ import { refuseEmptyFleet } from './refuse-empty-fleet.js';
 import { refuseOtherClusters } from './refuse-start.js';
 import { LastCommands, withoutFollowed } from './followed-command.js';
 
-/** Time limit for the instances' acknowledgements: they record a command durably, which may wait for an election. */
+/**
+ * Time limit for the acknowledgements of all instances together: they record a command durably, which may wait for an
+ * election. Clients wait a little longer.
+ */
 const COMMAND_LIMIT_MS = 30_000;
 
 /** Maximum remembered commands, for the dashboard. */
@@ -42,6 +45,13 @@ const COMMANDS_RETAINED = 20;
 
 /** Any id finds details of which the fleet has one. */
 const FLEET_ID = 'fleet';
+
+/** An instance that is away, after those present have answered nothing in all of the time. */
+const notSentInTime: CommandResult = {
+  success: false,
+  error: 'commandTimedOut',
+  errorDescription: 'The instance is away, and the others have not answered in time. Read progress, then repeat it.',
+};
 
 /** A sent command with each instance's reply. */
 export interface SentCommand extends CommandOutcome {
@@ -196,15 +206,17 @@ export class FleetDirector {
    * other clusters configured, `redisUnavailable` when nothing was sent
    */
   async command(name: CommandName, body: unknown, commandId: string = randomUUID()): Promise<CommandOutcome> {
+    const until_ms = this.#clock.monotonic_ms() + this.#commandLimit_ms;
     const snapshot = this.snapshot();
     const members = membersOf(snapshot);
     const ids = [...members.registeredIds, ...members.missingIds];
     refuseEmptyFleet(ids, snapshot);
     if (name === 'start') refuseOtherClusters(members);
     const present = answeringIds(ids, snapshot);
-    const replies = await this.#sendTo({ commandId, name, body }, present, snapshot);
+    const command = { commandId, name, body };
+    const replies = await this.#sendTo(command, present, snapshot, until_ms);
     const absent = needNoMessage(replies) ? [] : ids.filter((id) => !present.includes(id));
-    for (const [id, reply] of await this.#sendTo({ commandId, name, body }, absent, snapshot)) replies.set(id, reply);
+    for (const [id, reply] of await this.#sendTo(command, absent, snapshot, until_ms)) replies.set(id, reply);
     const waitingFor = recordedFor(replies) ?? [];
     const results = new Map([...replies].filter(([id]) => !waitingFor.includes(id)));
     const success = [...results.values()].every((result) => result.success);
@@ -221,10 +233,13 @@ export class FleetDirector {
     command: FleetCommand,
     ids: readonly string[],
     snapshot: FleetSnapshot,
+    until_ms: number,
   ): Promise<Map<string, CommandResult>> {
     if (ids.length === 0) return new Map();
     const open = withoutFollowed(command, ids, snapshot, this.#last);
-    const sent = await this.#sender.send(command, open, this.#commandLimit_ms).catch((error: unknown) => {
+    const left_ms = Math.ceil(until_ms - this.#clock.monotonic_ms());
+    if (left_ms <= 0) return new Map(ids.map((id) => [id, open.includes(id) ? notSentInTime : { success: true }]));
+    const sent = await this.#sender.send(command, open, left_ms).catch((error: unknown) => {
       throw notSent(error, command.name, this.whyDisconnected);
     });
     this.#last.note(command.name, sent);

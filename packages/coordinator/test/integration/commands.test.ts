@@ -34,6 +34,16 @@ describeOnRedis('commands', (redis) => {
     await Promise.all([group.end(), director.close()]);
   });
 
+  function impatientDirector(): FleetDirector {
+    return new FleetDirector({
+      redis: redis.settings,
+      fleet: name,
+      logger: silent,
+      timings: shortTimings,
+      commandLimit_ms: lateAfter_ms,
+    });
+  }
+
   /** Joins instances that record their commands and reply with the function's result. */
   async function serving(
     ids: readonly string[],
@@ -81,13 +91,7 @@ describeOnRedis('commands', (redis) => {
   });
 
   it('that start reach the others although the first one hangs', async () => {
-    const hasty = new FleetDirector({
-      redis: redis.settings,
-      fleet: name,
-      logger: silent,
-      timings: shortTimings,
-      commandLimit_ms: lateAfter_ms,
-    });
+    const hasty = impatientDirector();
     await hasty.open();
     try {
       let isFirst = true;
@@ -208,13 +212,7 @@ describeOnRedis('commands', (redis) => {
   it('time out per instance, and do not run later', async () => {
     await serving(['shard0']);
     const { fleet } = await group.join('shard1');
-    const impatient = new FleetDirector({
-      redis: redis.settings,
-      fleet: name,
-      logger: silent,
-      timings: shortTimings,
-      commandLimit_ms: lateAfter_ms,
-    });
+    const impatient = impatientDirector();
     await impatient.open();
     await until(impatient, 'both', () => impatient.snapshot().reports.size === 2);
     const outcome = await impatient.command('pause', {}, 'late');
@@ -229,6 +227,24 @@ describeOnRedis('commands', (redis) => {
     await until(director, 'both', () => director.snapshot().reports.size === 2);
     expect((await director.command('resume', {}, 'in time')).success).toBe(true);
     expect(carriedOut).toEqual(['in time']);
+  });
+
+  it('that nobody answers in time are not sent to absent instances then: one limit holds for all', async () => {
+    const { fleet, identity } = await group.join('shard0');
+    fleet.serve(() => new Promise(() => undefined));
+    fleet.report(idleReport(identity, { state: 'RUNNING', expectedIds: ['shard0', 'shard1'] }));
+    const impatient = impatientDirector();
+    await impatient.open();
+    try {
+      const expectedIds = () => impatient.snapshot().reports.get('shard0')?.report.expectedIds ?? [];
+      await until(impatient, 'who is expected', () => expectedIds().length === 2);
+      const { results } = await impatient.command('pause', {}, 'unanswered');
+      const late = { success: false, error: 'commandTimedOut' };
+      expect(Object.fromEntries(results)).toMatchObject({ shard0: late, shard1: late });
+      expect(await redis.client.keys(`{convoy:${name}}:queues:commands-shard1:*`)).toEqual([]);
+    } finally {
+      await impatient.close();
+    }
   });
 
   it('are rejected while no instance is registered', async () => {
