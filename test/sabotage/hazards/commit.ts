@@ -177,7 +177,7 @@ export const commitHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'lifecycle/task/reread-relief.test.ts',
-            'keeps an entry whose document may have a statement in flight, and the range, until that is answered',
+            'keeps an entry whose document may have a statement in flight, and the range, until the answer',
           ),
         ],
       },

@@ -200,7 +200,7 @@ export const ddlHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the doubt about a catalog that is older than the journal',
+        takesOut: 'the distrust of a catalog that is older than the journal',
         file: instance('ddl/judge-catalog.ts'),
         symbol: 'judgeCreation',
         find: 'return isOvertaken ? null : creation;',

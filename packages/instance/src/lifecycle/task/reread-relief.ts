@@ -34,8 +34,8 @@ interface PartitionKeys {
 
 /** Keys that are removed at a time: as many as one read takes. */
 const handedOutMax = 500;
-/** The share of the set that is given up at a time: each time, all its keys are searched. */
-const givenUpShare = 0.1;
+/** The fraction of the set that is given up at a time: each time, all its keys are searched. */
+const givenUpFraction = 0.1;
 /** A full set without a range to give up is not searched again before this time. */
 const lookAgain_ms = 5_000;
 
@@ -139,7 +139,7 @@ export class RereadRelief implements RangeRelief {
   }
 
   /**
-   * The partition with most keys, and the next ones of its collection up to a share of the set. Not those that are
+   * The partition with most keys, and the next ones of its collection up to a fraction of the set. Not those that are
    * being copied, nor capped collections, since their documents cannot be deleted.
    */
   #densest(): Range | null {
@@ -148,7 +148,7 @@ export class RereadRelief implements RangeRelief {
     const { table, partition } = densest;
     const range: Range = { table, partitions: new Set([partition]), entries: densest.entries };
     for (const other of others) {
-      if (range.entries.length >= this.stages.rereads.size * givenUpShare) break;
+      if (range.entries.length >= this.stages.rereads.size * givenUpFraction) break;
       if (other.table !== table) continue;
       range.partitions.add(other.partition);
       for (const entry of other.entries) range.entries.push(entry);

@@ -104,7 +104,7 @@ describe('a re-read set that is full', () => {
     expect(reopened).toBe(0);
   });
 
-  it('keeps an entry whose document may have a statement in flight, and the range, until that is answered', async () => {
+  it('keeps an entry whose document may have a statement in flight, and the range, until the answer', async () => {
     let answer = (): void => undefined;
     const key = { collection, id: rawOf(3), reason: 'mismatch' as const, time: 0n };
     await reread(1, 2, 20);
