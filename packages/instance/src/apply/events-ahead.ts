@@ -86,17 +86,13 @@ export class EventsAhead {
    * shows again count twice.
    */
   countAbove(time: bigint): void {
-    this.#counted = this.#countsAbove(time);
+    this.#counted = this.writesAbove(time);
     this.#countedAbove = time;
     this.cutFrom(time + 1n);
   }
 
   /** The writes above a time. */
-  writesAbove(time: bigint): WritesAbove {
-    return this.#countsAbove(time);
-  }
-
-  #countsAbove(time: bigint): Counts {
+  writesAbove(time: bigint): Counts {
     const counts = { ...this.#counted, deletedIn: new Set(this.#counted.deletedIn) };
     for (let index = this.#head; index < this.#events.length; index += 1) {
       const ahead = this.#events[index];

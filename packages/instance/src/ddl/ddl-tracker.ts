@@ -231,7 +231,9 @@ export class DdlTracker {
     if (to === null || !filter.includes(to.database, to.name)) return;
     if (shardsReplicaSet && renamedAcrossDatabases.test(name)) throw renamedAcross(to);
     if (name.startsWith(reshardedPrefix)) throw shardKeyChanged(`${database}.${to.name}`, 'resharded');
-    await this.#addCreation({ ...to, uuid, time }, signal);
+    const named = { ...to, uuid, time };
+    await this.#completeBefore(named, signal);
+    await this.#addCreation(named, signal);
     // Before 6.0 sync tasks and comparisons find it too: its creation was being written under the former name.
     const collection = ledger.followed.get(uuid);
     if (collection !== undefined && !isAt(collection, to)) await this.take(event, signal);
@@ -247,7 +249,6 @@ export class DdlTracker {
   }
 
   async #addCreation(event: NamedAnew, signal: AbortSignal): Promise<void> {
-    await this.#completeBefore(event, signal);
     await this.deps.ledger.add((followed) => creationOf(followed, event, timestampOf(event.time)), signal);
   }
 

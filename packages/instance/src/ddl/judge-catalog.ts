@@ -67,10 +67,10 @@ function judgeCreation(entry: CatalogEntry, { time, isSettled }: ReadCatalogs, l
     const creation = creationOf(followed, entry, timestampOf(time));
     if (creation === null) return null;
     const { uuid, droppedUuid } = creation;
-    const journalled_to = [uuid, droppedUuid].map((one) => (one === null ? null : ledger.journalledTo(one)));
+    const isLater = (one: string): boolean => (ledger.journalledTo(one) ?? 0n) > time;
     const isOvertaken = isSettled
-      ? journalled_to.some((to) => to !== null && to > time)
-      : droppedUuid !== null || journalled_to[0] !== null;
+      ? isLater(uuid) || (droppedUuid !== null && isLater(droppedUuid))
+      : droppedUuid !== null || ledger.journalledTo(uuid) !== null;
     return isOvertaken ? null : creation;
   };
 }

@@ -138,8 +138,8 @@ export async function indexStatsByShard(
     rows = await readCursor(router, database, command, decodeIndexStats, signal);
   } catch (failure) {
     // Any other failure may pass: the caller tries again.
-    const isUnknown = [unauthorizedCode, serverCode.namespaceNotFound].some((code) => code === codeOf(failure));
-    if (!isUnknown) throw failure;
+    const code = codeOf(failure);
+    if (code !== unauthorizedCode && code !== serverCode.namespaceNotFound) throw failure;
     return perShard;
   }
   for (const row of rows) {

@@ -30,6 +30,7 @@ import type { TaskStats } from '../stats/task-stats.js';
 import { SyncPipeline } from '../task/sync-pipeline.js';
 import { isOpeningDecided, isVerified } from '../../store/migration-record.js';
 import { VerifiedTask } from '../task/verification-task.js';
+import { isStale } from './record-failure.js';
 
 /** Interval at which a task that waits for the end of the commit looks for later source writes. */
 const lateWrites_ms = 100;
@@ -107,7 +108,7 @@ export async function isOfNoMatter(
   watch: Pick<MigrationDependencies['watch'], 'refresh'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (signal.aborted || (error instanceof ConvoyError && error.error === 'staleEpoch')) return false;
+  if (signal.aborted || isStale(error)) return false;
   return isOpeningDecided((await watch.refresh(signal)).record);
 }
 

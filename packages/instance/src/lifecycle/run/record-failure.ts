@@ -27,6 +27,7 @@ export async function recordFailure(
   return failure;
 }
 
-function isStale(error: unknown): boolean {
+/** Whether a later owner or leader, or a later migration, has taken over. */
+export function isStale(error: unknown): boolean {
   return error instanceof ConvoyError && error.error === 'staleEpoch';
 }

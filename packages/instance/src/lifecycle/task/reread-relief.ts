@@ -123,8 +123,9 @@ export class RereadRelief implements RangeRelief {
    */
   #removable(entries: readonly RereadEntry[]): RereadEntry[] {
     const removable: RereadEntry[] = [];
-    for (const entry of entries.toReversed()) {
-      if (removable.length === handedOutMax) break;
+    for (let index = entries.length - 1; index >= 0 && removable.length < handedOutMax; index -= 1) {
+      const entry = entries[index];
+      if (entry === undefined) break;
       const answered = entry.durable && entry.notBefore_ms < Infinity;
       if (answered && this.stages.rereads.has(entry)) removable.push(entry);
     }
