@@ -145,8 +145,8 @@ export const definitionHazards: readonly Hazard[] = [
         takesOut: 'the care for shards that did not answer',
         file: instance('catalog/read/read-indexes.ts'),
         symbol: 'indexStatsByShard',
-        find: 'if (!isUnknown) throw failure;',
-        replace: 'void isUnknown;',
+        find: 'if (code !== unauthorizedCode && code !== serverCode.namespaceNotFound) throw failure;',
+        replace: 'if (code === null) throw failure;',
         tests: [
           instanceTest(
             'catalog/read/read-catalog.test.ts',
