@@ -323,9 +323,9 @@ export const definitionHazards: readonly Hazard[] = [
         find: 'if (!standsEverywhere) await dropIndex(restoring, plan.entry, name);',
         replace: '',
         tests: [
-          integrationTest(
-            'contract/skipped-indexes.test.ts',
-            'that only some shards of the destination could make unique hold the commit until all can',
+          instanceTest(
+            'catalog/make/restore-attributes.test.ts',
+            'what one shard made unique is taken back if another one could not, if users see those of one',
           ),
         ],
       },

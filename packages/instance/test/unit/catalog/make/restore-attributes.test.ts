@@ -3,7 +3,9 @@ import { expect, it } from 'vitest';
 import { buildIndexes } from '../../../../src/catalog/make/build-indexes.js';
 import { deferAttributes } from '../../../../src/catalog/make/defer-attributes.js';
 import { restoreAttributes } from '../../../../src/catalog/make/restore-attributes.js';
+import { UniqueIndexViolated } from '../../../../src/catalog/unique-violation.js';
 import type { Version } from '../../../../src/cluster/node-client.js';
+import { serverError } from '../../fake-node-client.js';
 import { never } from '../../model/parts.js';
 import { TwoShards } from './two-shards.js';
 
@@ -48,4 +50,15 @@ it.each([
   expect(byName(shards.indexes.b)).toMatchObject(byName(shards.indexes.a) as Document);
   await restore();
   expect(byName(shards.indexes.b)).toEqual(byName([{ v: 2, key: { _id: 1 }, name: '_id_' }, unique, ttl]));
+});
+
+it('what one shard made unique is taken back if another one could not, if users see those of one', async () => {
+  const { shards, restore } = await migrated([5, 0, 7]);
+  shards.statsFailure = serverError(13, 'Unauthorized');
+  shards.refused = 'createIndexes';
+  shards.refusal = serverError(11_000, 'DuplicateKey');
+  await expect(restore()).rejects.toBeInstanceOf(UniqueIndexViolated);
+  expect(shards.names.flat()).not.toContain('u_1');
+  await restore();
+  expect(shards.names).toEqual([expect.arrayContaining(['u_1', 't_1']), expect.arrayContaining(['u_1', 't_1'])]);
 });

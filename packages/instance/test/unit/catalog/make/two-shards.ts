@@ -13,8 +13,9 @@ const id = { v: 2, key: { _id: 1 }, name: '_id_' };
 /** A router before two shards with their own indexes. It sends every change to both, whatever one of them answers. */
 export class TwoShards {
   readonly indexes = { a: [id] as Document[], b: [id] as Document[] };
-  /** The command that the second shard next refuses, while it elects a primary; the first one executes it. */
+  /** The command that the second shard next refuses, usually while it elects a primary; the first one executes it. */
   refused: 'createIndexes' | 'collMod' | 'dropIndexes' | null = null;
+  refusal: Error = serverError(10_107, 'NotWritablePrimary');
   /** What the router answers to `$indexStats` instead of the shards. */
   statsFailure: Error | null = null;
   readonly cluster: ClusterClient;
@@ -84,7 +85,7 @@ export class TwoShards {
       try {
         const isRefused = shard === 'b' && this.refused !== null && this.refused in command;
         if (isRefused) this.refused = null;
-        if (isRefused) throw serverError(10_107, 'NotWritablePrimary');
+        if (isRefused) throw this.refusal;
         change(list);
       } catch (failure) {
         failures.push(failure);
