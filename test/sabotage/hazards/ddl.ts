@@ -182,14 +182,14 @@ export const ddlHazards: readonly Hazard[] = [
     handling:
       'A rename out of the filter is a drop, a rename into it a creation. A rename over a followed collection drops ' +
       'that. A rename outside of it is ignored. One that arrives while the creation of its collection is being ' +
-      'written follows that creation. A name that is given anew completes the rename from it. A catalog that the ' +
-      'journal has overtaken gives no name to an earlier collection.',
+      'written follows that creation. A name that is given anew completes the renames to it and from it. A ' +
+      'catalog that the journal has overtaken gives no name to an earlier collection.',
     sabotages: [
       {
         takesOut: 'the rename that is complete once its former name is given anew',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'completeBefore',
-        find: 'if (leaving !== undefined && leaving.first < time) await this.#complete(leaving, signal);',
+        find: 'if (leaving !== undefined && leaving.first < time) await this.#completeUntil(time, leaving, signal);',
         replace: 'if (leaving !== undefined && leaving.first < time) return;',
         tests: [
           instanceTest(
@@ -197,6 +197,27 @@ export const ddlHazards: readonly Hazard[] = [
             'completes the rename from it: by a creation; each shard shows its copy: %s',
           ),
           instanceTest('ddl/ddl-tracker.test.ts', 'completes the rename from it: by another rename, %s'),
+        ],
+      },
+      {
+        takesOut: 'the rename that is complete once its new name is given anew',
+        file: instance('ddl/ddl-tracker.ts'),
+        symbol: 'completeBefore',
+        find: 'isAt({ database, name }, one.event.to)',
+        replace: 'isAt({ database, name }, null)',
+        tests: [instanceTest('ddl/ddl-tracker.test.ts', 'completes the rename to it, each shard shows its copy: %s')],
+      },
+      {
+        takesOut: 'the copies that no stream shows',
+        file: instance('ddl/ddl-tracker.ts'),
+        symbol: 'completeUntil',
+        find: 'if (one.includedTo !== null && time - 1n > one.last)',
+        replace: 'if (one.includedTo === null && time - 1n > one.last)',
+        tests: [
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'completes the rename from it: by a creation; each shard shows its copy: %s',
+          ),
         ],
       },
       {

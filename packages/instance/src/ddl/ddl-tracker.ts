@@ -133,7 +133,8 @@ export class DdlTracker {
   async #takeCopy(event: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
     const before = this.#incomplete.get(event.uuid);
     // Changes of one collection are sequential: the next one completes the one before.
-    if (before !== undefined && !isSameChange(before.event, event)) await this.#complete(before, signal);
+    if (before !== undefined && !isSameChange(before.event, event))
+      await this.#completeUntil(event.time, before, signal);
     await this.#untilApplied(event.uuid, signal);
     const collection = this.deps.ledger.followed.get(event.uuid);
     if (collection === undefined) {
@@ -196,11 +197,20 @@ export class DdlTracker {
     this.#incomplete.delete(event.uuid);
   }
 
-  /** Servers give a name anew once every shard has executed what took it from its last collection. */
+  /** Servers give a name anew once every shard has executed what gave it to its last collection, and took it. */
   async #completeBefore({ uuid, database, name, time }: NamedAnew, signal: AbortSignal): Promise<void> {
+    for (const one of this.#incomplete.values())
+      if (one.event.uuid !== uuid && one.first < time && isAt({ database, name }, one.event.to))
+        await this.#completeUntil(time, one, signal);
     const last = this.deps.ledger.followed.at(database, name);
     const leaving = last === undefined || last.uuid === uuid ? undefined : this.#incomplete.get(last.uuid);
-    if (leaving !== undefined && leaving.first < time) await this.#complete(leaving, signal);
+    if (leaving !== undefined && leaving.first < time) await this.#completeUntil(time, leaving, signal);
+  }
+
+  /** Completes a change that all shards have executed before a later one. Copies that no stream shows count too. */
+  async #completeUntil(time: bigint, one: Incomplete, signal: AbortSignal): Promise<void> {
+    if (one.includedTo !== null && time - 1n > one.last) one.last = time - 1n;
+    await this.#complete(one, signal);
   }
 
   /** Servers rename no sharded collection into another database, and give any other one a new UUID there. */
@@ -283,7 +293,7 @@ function isSameChange(a: DdlEvent, b: DdlEvent): boolean {
   return a.operation === b.operation && a.to?.database === b.to?.database && a.to?.name === b.to?.name;
 }
 
-function isAt(collection: FollowedCollection, to: DdlEvent['to']): boolean {
+function isAt(collection: Pick<FollowedCollection, 'database' | 'name'>, to: DdlEvent['to']): boolean {
   return to !== null && collection.database === to.database && collection.name === to.name;
 }
 

@@ -194,10 +194,23 @@ describe('a name that is given anew', () => {
   it.each([true, false])('completes the rename from it: by a creation; each shard shows its copy: %s', async (each) => {
     showsEachCopy = each;
     await saw('rename', orders, 20n, 'orders', 'old');
-    await saw('create', stranger, 21n, 'orders');
+    await saw('create', stranger, 31n, 'orders');
     await tracker.settle(1001n, never);
     expect(shown()).toEqual([leaves, ['create', stranger, 'orders', null, null]]);
     expect(ledger.followed.get(orders)?.name).toBe('old');
+    // Copies that no stream shows were made before the name was free.
+    expect(entries[0]?.time).toEqual(timestampOf(each ? 20n : 30n));
+  });
+
+  it.each([true, false])('completes the rename to it, each shard shows its copy: %s', async (each) => {
+    showsEachCopy = each;
+    await saw('rename', orders, 20n, 'orders', 'items');
+    await saw('rename', stranger, 21n, 'hidden', 'items');
+    await tracker.settle(1001n, never);
+    expect(shown()).toEqual([
+      ['rename', orders, 'orders', 'items', items],
+      ['create', stranger, 'items', null, orders],
+    ]);
   });
 
   it.each([
