@@ -304,6 +304,19 @@ export const definitionHazards: readonly Hazard[] = [
         ],
       },
       {
+        takesOut: 'the care for documents that are outdated',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'createIndexes',
+        find: 'mayPass?.(plan, index) === true',
+        replace: 'mayPass?.(plan, index) === null',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'a document that may be outdated refuses no index for good (%i)',
+          ),
+        ],
+      },
+      {
         takesOut: 'the drop of what some shards have built',
         file: instance('catalog/make/build-indexes.ts'),
         symbol: 'createIndexes',

@@ -261,6 +261,16 @@ export function mayReadLater(error: unknown): boolean {
   return ['snapshotTooOld', 'catalogChanged'].includes(classify(error));
 }
 
+/** Codes for documents that an index cannot hold; servers have the same list. */
+export const indexKeysCodes: ReadonlySet<number | null> = new Set([
+  // CannotIndexParallelArrays, CannotBuildIndexKeys, field names that are ambiguous in arrays, hashed indexes
+  171, 201, 16746, 16766,
+  // text
+  16675, 16732, 16733, 17261, 17262,
+  // 2dsphere, 2d, geoHaystack
+  16755, 16756, 13026, 13027, 13067, 13068, 16804, 16775, 16776,
+]);
+
 /** The name of an error's class; a name that was set by hand counts only if it looks like an identifier. */
 export function className(error: Error): string {
   return /^\w{1,60}$/.test(error.name) ? error.name : error.constructor.name;

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { buildIndexes, isBuiltAs } from '../catalog/make/build-indexes.js';
 import { dropIndex } from '../catalog/make/drop-index.js';
-import type { IndexBuilding } from '../catalog/make/index-building.js';
+import type { IndexBuilding, MayPass } from '../catalog/make/index-building.js';
 import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
 import { indexesMax, indexSignature, isIdIndex, portableIndex } from '../catalog/index-spec.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
@@ -10,7 +10,10 @@ import { serverCode } from '../catalog/server-code.js';
 import { codeOf } from '../cluster/failure.js';
 import { type LedDestination, meaning } from './destination-collections.js';
 
-type ReconcileDependencies = Pick<LedDestination, 'destination' | 'confirm' | 'skip'>;
+/** The destination, and the builds that it refuses for the moment. */
+interface ReconcileDependencies extends Pick<LedDestination, 'destination' | 'confirm' | 'skip'> {
+  mayPass?: MayPass | undefined;
+}
 
 /**
  * Brings the indexes of a collection to the plan, in their temporary form. Conflicting indexes are dropped first, then
@@ -45,6 +48,7 @@ export async function reconcileIndexes(
     confirm: () => deps.confirm(signal),
     meaning: meaning(deps, found),
     skip: deps.skip,
+    mayPass: deps.mayPass,
   };
   for (const index of surplus.filter(isInTheWay)) await dropSurplus(building, found, index.name as string);
   await buildIndexes(building, plan, wanted);

@@ -2,8 +2,10 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/plan/destination-plan.js';
 import { holdsDocuments } from '../catalog/read/holds-documents.js';
 import { mapBounded } from '../catalog/map-bounded.js';
+import type { MayPass } from '../catalog/make/index-building.js';
 import { IndexBuilds, type IndexBuildProgress } from '../catalog/make/index-builds.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
+import { codeOf, indexKeysCodes } from '../cluster/failure.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { drop, type LedDestination, findByUuid } from './destination-collections.js';
 import { reconcileIndexes } from './reconcile-indexes.js';
@@ -18,6 +20,8 @@ export interface ShapeDependencies extends LedDestination, PlanRules {
   destination: LedDestination['destination'];
   /** Called at the beginning and after every collection, while indexes are built that wait for the copy's end. */
   onIndexProgress?: ((progress: IndexBuildProgress) => void) | undefined;
+  /** For builds that outdated documents refuse. */
+  mayPass?: MayPass | undefined;
   /** A collection about which it has a pending entry is skipped. */
   ledger: Pick<DdlLedger, 'isChanging' | 'followed'>;
   /** Runs work while no entry of the journal is being applied. */
@@ -29,7 +33,8 @@ export interface ShapeDependencies extends LedDestination, PlanRules {
  * states, so callers may repeat it at any time.
  * @param source as just read, with requested shard keys
  * @param found the destination's catalog with the same filter of the source's namespaces
- * @throws what the clients throw; `indexNotSupported` if the destination refuses an index
+ * @throws what the clients throw; `indexNotSupported` if the destination refuses an index. At the end, the error of a
+ * build that may succeed later (`isPassingRefusal`)
  */
 export async function reconcileShape(
   deps: ShapeDependencies,
@@ -55,13 +60,25 @@ export async function reconcileShape(
     pairs.map(({ plan }) => plan),
     deps.onIndexProgress,
   );
+  const passing: unknown[] = [];
   await mapBounded(pairs, collectionsParallel, async ({ entry, there, plan }) => {
     await reconcileOptions(deps, entry, there, signal);
-    await reconcileIndexes(deps, plan, there, signal);
-    progress.finish(plan);
+    try {
+      await reconcileIndexes(deps, plan, there, signal);
+      progress.finish(plan);
+    } catch (error) {
+      if (!isPassingRefusal(error)) throw error;
+      passing.push(error);
+    }
   });
   await reconcileViews(deps, source.filter(({ type }) => type === 'view').map(planned), found, signal);
   await dropStrays(deps, found, signal);
+  if (passing.length > 0) throw passing[0];
+}
+
+/** Whether an outdated document refuses an index. */
+export function isPassingRefusal(error: unknown): boolean {
+  return indexKeysCodes.has(codeOf(error));
 }
 
 /**

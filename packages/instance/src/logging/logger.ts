@@ -12,7 +12,7 @@ export interface LoggerSettings {
   /** Folder of the log file, created when missing; standard output when left out. */
   logPath?: string | undefined;
   /** Receives the lines too, for readers without access to this log. */
-  recent?: RecentLogs;
+  recent?: RecentLogs | undefined;
   /** Receives the lines instead; for tests. */
   stream?: DestinationStream;
 }

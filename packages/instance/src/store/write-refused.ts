@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { hasUndefinedKey } from '../bson/shard-key.js';
 import { statementBytesMax } from '../cluster/driver/write-limits.js';
-import { duplicateKeyCode, historyIncompleteCode, objectTooLargeCode } from '../cluster/failure.js';
+import { duplicateKeyCode, historyIncompleteCode, indexKeysCodes, objectTooLargeCode } from '../cluster/failure.js';
 import type { RereadReason } from './reread-set.js';
 import type { SyncedCollection } from './synced-collection.js';
 
@@ -9,16 +9,6 @@ import type { SyncedCollection } from './synced-collection.js';
 const tooLargeCodes = new Set([objectTooLargeCode, 17419, 17420]);
 
 const immutableFieldCode = 66;
-
-/** Codes for documents that an index cannot hold; servers have the same list. */
-const indexKeysCodes = new Set([
-  // CannotIndexParallelArrays, CannotBuildIndexKeys, field names that are ambiguous in arrays, hashed indexes
-  171, 201, 16746, 16766,
-  // text
-  16675, 16732, 16733, 17261, 17262,
-  // 2dsphere, 2d, geoHaystack
-  16755, 16756, 13026, 13027, 13067, 13068, 16804, 16775, 16776,
-]);
 
 /**
  * Why a document must be re-read after its statement failed. Either the destination is not yet in the right state (a

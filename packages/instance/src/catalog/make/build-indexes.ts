@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { NodeClient } from '../../cluster/node-client.js';
-import { classify, codeOf, failureName } from '../../cluster/failure.js';
+import { classify, codeOf, failureName, indexKeysCodes } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
 import { buildSpecification, TTL_OFF_SECONDS } from '../index-spec.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
@@ -95,7 +95,8 @@ export async function sendCreateIndexes(
 /**
  * Creates indexes, and skips those that the destination cannot build, if the caller allows that.
  * @returns those that were skipped
- * @throws ConvoyError `indexNotSupported` for indexes that may not be skipped
+ * @throws ConvoyError `indexNotSupported` for indexes that may not be skipped; the server's error if a later build may
+ * succeed
  */
 async function createIndexes(
   building: IndexBuilding,
@@ -111,15 +112,20 @@ async function createIndexes(
     if (failure !== null) failures.push({ index, failure });
   }
   const needed = neededIndex(plan, plan.sharding)?.temporary;
-  const { skip, signal } = building;
-  const required = failures.filter(({ index }) => skip === undefined || index === needed);
+  const { skip, signal, mayPass } = building;
+  const passing = failures.filter(
+    ({ index, failure }) => indexKeysCodes.has(codeOf(failure)) && mayPass?.(plan, index) === true,
+  );
+  const lasting = failures.filter((one) => !passing.includes(one));
+  const required = lasting.filter(({ index }) => skip === undefined || index === needed);
   if (required.length > 0) throw refusalOf(plan, required);
-  for (const { index, failure } of failures) {
+  for (const { index, failure } of lasting) {
     // One shard may have built it while another one refused: no shard keeps it.
     await dropIndex(building, plan.entry, index.name as string);
     await skip?.(skippedIndex(plan, index, failure), signal);
   }
-  return failures.map(({ index }) => index);
+  if (passing[0] !== undefined) throw passing[0].failure;
+  return lasting.map(({ index }) => index);
 }
 
 /** Why a server refuses to build indexes; null if it has built them. Throws what a later attempt may resolve. */

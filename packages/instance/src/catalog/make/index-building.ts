@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import type { NodeClient } from '../../cluster/node-client.js';
+import type { CollectionPlan } from '../plan/destination-plan.js';
 import type { SkippedIndex } from '../plan/skipped-index.js';
 
 /** The cluster on which indexes are built, and the caller's limits. */
@@ -12,7 +13,12 @@ export interface IndexBuilding {
   meaning?: Document;
   /** Skips an index that the destination cannot build and no shard key needs; absent: every index must be built. */
   skip?: SkipIndex | undefined;
+  /** Absent while no document of the destination is outdated. */
+  mayPass?: MayPass | undefined;
 }
 
 /** Records that an index is skipped. @throws what ends the migration instead */
 export type SkipIndex = (skipped: SkippedIndex, signal: AbortSignal) => Promise<void>;
+
+/** Whether a document that has just refused an index may be outdated, so that a later build may succeed. */
+export type MayPass = (plan: CollectionPlan, index: Document) => boolean;

@@ -1,3 +1,4 @@
+import type { MayPass } from '../../catalog/make/index-building.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
@@ -7,7 +8,12 @@ import type { DdlLedger } from '../../ddl/ddl-ledger.js';
 import type { DdlWatcher } from '../../ddl/ddl-watcher.js';
 import type { LedDestination } from '../../ddl/destination-collections.js';
 import { judgeCatalog } from '../../ddl/judge-catalog.js';
-import { isReplacedIndex, reconcileShape } from '../../ddl/reconcile-shape.js';
+import {
+  isPassingRefusal,
+  isReplacedIndex,
+  reconcileShape,
+  type ShapeDependencies,
+} from '../../ddl/reconcile-shape.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { plannedIndexes } from '../migration/index-scope.js';
@@ -15,6 +21,7 @@ import { type MigrationDependencies, readDestinationCatalog, remapOf } from '../
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { FollowedSource } from './followed-source.js';
 import type { JournalApplier } from './journal-applier.js';
+import { RefusedBuilds } from './refused-builds.js';
 import { refuseOtherShards } from './refuse-other-shards.js';
 import { withFollowedSharding } from './source-ddl.js';
 
@@ -33,6 +40,7 @@ export interface LedJournal {
 /** Both catalogs, which the leader compares on change events, periodically, and before the commit. */
 export class ReconciledCatalogs {
   readonly #followed: FollowedSource;
+  readonly #refusedBuilds: RefusedBuilds;
   #compareSoon = false;
 
   constructor(
@@ -42,6 +50,7 @@ export class ReconciledCatalogs {
     private readonly destination: LedDestination,
   ) {
     this.#followed = new FollowedSource(deps, leaderEpoch);
+    this.#refusedBuilds = new RefusedBuilds(deps);
   }
 
   /** Has the catalogs compared soon: a definition has changed. */
@@ -62,18 +71,22 @@ export class ReconciledCatalogs {
   /**
    * Compares both catalogs now and brings the destination into line.
    * @param onIndexProgress called while it builds indexes
-   * @returns false when something changed meanwhile, so that they have to be compared again
+   * @returns false when something changed meanwhile, or an index waits for its documents, so that they have to be
+   * compared again
    */
   async compare(signal: AbortSignal, onIndexProgress?: (progress: IndexBuildProgress) => void): Promise<boolean> {
     const { runtime } = this.deps;
     const { ledger } = this.journal;
     const [before, wasSettled] = [ledger.known, ledger.next === undefined];
+    const settled = await this.#refusedBuilds.settledTime(signal);
     const now = await this.readSource(signal);
     const found = await readDestinationCatalog(this.deps, signal);
     await refuseOtherShards(this.deps, this.leaderEpoch, signal);
-    await this.#journalDifferences(now, found, () => wasSettled && before === ledger.known, signal);
+    const time = await this.#journalDifferences(now, found, () => wasSettled && before === ledger.known, signal);
+    const mayPass: MayPass = (plan, index) => this.#refusedBuilds.mayPass(plan, index, { settled, time });
     try {
-      await this.#reconcile(now, found, onIndexProgress, signal);
+      await this.#reconcile(now, found, { onIndexProgress, mayPass }, signal);
+      this.#refusedBuilds.clear();
       return true;
     } catch (error) {
       // Compares again where the journal, the source or an operator has changed a definition meanwhile.
@@ -82,7 +95,8 @@ export class ReconciledCatalogs {
         { event: 'comparisonBrokenOff', failure: failureName(error) },
         'definitions could not be brought into line; the leader compares them again',
       );
-      this.#compareSoon = true;
+      // A refused build has read the whole collection: the next one has its usual interval.
+      if (!isPassingRefusal(error)) this.#compareSoon = true;
       return false;
     }
   }
@@ -105,13 +119,16 @@ export class ReconciledCatalogs {
     }
   }
 
-  /** Adds to the journal what it lacks: drops and renames come from the stream. */
+  /**
+   * Adds to the journal what it lacks: drops and renames come from the stream.
+   * @returns a time of the source after its catalog was read
+   */
   async #journalDifferences(
     now: Catalog,
     found: Catalog,
     isSettled: () => boolean,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<bigint> {
     const { ledger, watcher, applier, add } = this.journal;
     const { pairs } = this.destination;
     const { record } = this.deps.watch.view;
@@ -121,16 +138,17 @@ export class ReconciledCatalogs {
     const time = await sourceTimeAboveAll(this.deps, signal);
     const judged = (): ReturnType<typeof judgeCatalog> =>
       judgeCatalog({ now, found, time, isSettled: isSettled() }, ledger, pairs, keepsBalancer(record));
-    if (judged().length === 0) return;
+    if (judged().length === 0) return time;
     // Reads the stream up to now first: a name that seems reused may belong to a renamed collection.
     await watcher.untilKnown(time, signal);
     for (const judge of judged()) await add(judge, signal);
+    return time;
   }
 
   #reconcile(
     now: Catalog,
     found: Catalog,
-    onIndexProgress: ((progress: IndexBuildProgress) => void) | undefined,
+    building: Pick<ShapeDependencies, 'onIndexProgress' | 'mayPass'>,
     signal: AbortSignal,
   ): Promise<void> {
     const { runtime, source, watch } = this.deps;
@@ -141,7 +159,7 @@ export class ReconciledCatalogs {
       source,
       ...plannedIndexes(record),
       remap: remapOf(record),
-      onIndexProgress,
+      ...building,
       ledger,
       exclusively: (work: () => Promise<void>) => applier.exclusively(work),
     };

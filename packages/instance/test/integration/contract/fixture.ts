@@ -5,6 +5,7 @@ import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient, type Document } from 'mongodb';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { RecentLogs } from '../../../src/logging/recent-logs.js';
 import { runInstance } from '../../../src/process/instance-process.js';
 import { instanceLogger } from '../instance-log.js';
 import { ServedInstance } from './served-instance.js';
@@ -129,8 +130,10 @@ export class Fixture implements AsyncDisposable {
         ...flags,
       },
     });
-    const running = await runInstance(config, { fleet, logger: instanceLogger(`instance ${config.id ?? 'single'}`) });
-    return new ServedInstance(running.url, () => running.close());
+    const recentLogs = new RecentLogs();
+    const logger = instanceLogger(`instance ${config.id ?? 'single'}`, recentLogs);
+    const running = await runInstance(config, { fleet, logger, recentLogs });
+    return new ServedInstance(running.url, () => running.close(), recentLogs);
   }
 
   /** Empties both clusters. Close every instance first. */

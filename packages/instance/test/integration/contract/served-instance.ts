@@ -2,6 +2,7 @@ import type { Progress } from '@convoy/api/contract/progress';
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { Document } from 'mongodb';
 import { expect } from 'vitest';
+import type { RecentLogs } from '../../../src/logging/recent-logs.js';
 import { patience_ms } from '../../../../../test/patience.js';
 
 /** The HTTP response. */
@@ -19,6 +20,7 @@ export class ServedInstance implements AsyncDisposable {
   constructor(
     readonly url: string,
     close: () => Promise<void>,
+    private readonly logs: Pick<RecentLogs, 'records'> = { records: [] },
   ) {
     this.#close = close;
   }
@@ -51,6 +53,12 @@ export class ServedInstance implements AsyncDisposable {
     const { success, error, errorDescription } = body as Record<string, unknown>;
     expect({ status, success, error, errorDescription }).toEqual({ status: 200, success: true });
     return body.progress as Progress;
+  }
+
+  /** Waits for a warning or an error in the log of an instance in this process. */
+  async untilLogged(event: string): Promise<void> {
+    const events = (): unknown[] => this.logs.records.map((record) => record.event);
+    await expect.poll(events, { timeout: patience_ms() }).toContain(event);
   }
 
   /** Polls progress until the condition holds; a failed migration ends the test at once. */

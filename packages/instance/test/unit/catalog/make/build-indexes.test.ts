@@ -38,7 +38,7 @@ function planOf(skipped: readonly SkippedIndex[] = [], indexes: Document[] = [a,
 }
 
 /** Builds on a router that refuses some indexes, by name, although one shard has built them. */
-async function built(refused: Record<string, number>, skips: boolean) {
+async function built(refused: Record<string, number>, skips: boolean, mayPass?: () => boolean) {
   const present = new Map<string, Document>([[id.name, id]]);
   const client = new FakeNodeClient('router', {
     aggregate: () => ({
@@ -64,6 +64,7 @@ async function built(refused: Record<string, number>, skips: boolean) {
     signal: never,
     confirm: () => Promise.resolve(),
     ...(skips && { skip }),
+    mayPass,
   };
   const wanted = plan.indexes.flatMap(({ temporary }) => (temporary === null ? [] : [temporary]));
   const error: unknown = await buildIndexes(building, plan, wanted).then(
@@ -100,6 +101,17 @@ it('what cannot be built is refused by name without the choice, and where a shar
   expect(error).toMatchObject(refusal(/cannot build k_1_x_1 .* of app\.c/));
   expect(skipped).toEqual([]);
 });
+
+it.each([171, 16_755, 16_766, 17_262])(
+  'a document that may be outdated refuses no index for good (%i)',
+  async (code) => {
+    const { error, skipped, present } = await built({ a_1: code, u_1: 67 }, true, () => true);
+    expect(error).toMatchObject({ code });
+    expect(skipped).toMatchObject([{ index: 'u_1' }]);
+    expect(present).toContain('k_1_x_1');
+    expect((await built({ a_1: code }, true, () => false)).skipped).toMatchObject([{ index: 'a_1' }]);
+  },
+);
 
 it.each([276, 262, 13, 361])('a failure that may pass, or is not about the index, skips nothing (%i)', async (code) => {
   const { error, skipped } = await built({ a_1: code }, true);
