@@ -1,8 +1,9 @@
 import { Queue, QueueEvents } from 'bullmq';
+import type { Job } from 'bullmq';
 import type { Logger } from 'pino';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
-import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import { callRedis, isErrorReply, redisFailureReason } from '../redis/redis-failure.js';
 import { redisTime_ms } from '../redis/redis-time.js';
 import type { SignedRedis } from '../redis/signed-redis.js';
 import { settleWithin } from '../time/settle-within.js';
@@ -140,13 +141,11 @@ export class CommandSender {
     limit_ms: number,
     onAdded: () => void,
   ): Promise<CommandResult> {
-    const { limit_ms: redisCall_ms, signature } = this.redis;
+    const { signature } = this.redis;
     const sealed = sealJobData(signature, id, commandId, data);
     const answer = nextAnswer(events, commandId, limit_ms);
     try {
-      const job = await callRedis(queue.add(data.name, sealed, { ...jobOptions, jobId: commandId }), redisCall_ms);
-      // A repeated command may already have its result; then no event follows.
-      const known = await callRedis(queue.getJob(String(job.id)), redisCall_ms);
+      const known = await this.#add(queue, data.name, sealed, commandId);
       onAdded();
       const result = openResult(
         signature,
@@ -162,6 +161,38 @@ export class CommandSender {
     throw new ConvoyError(
       'commandTimedOut',
       `The instance did not respond within ${limit_ms} ms. Read progress, then repeat the command.`,
+    );
+  }
+
+  /**
+   * Adds a command to a queue. A repeated one may already have its result; then no event follows.
+   * @returns undefined without Redis's confirmation: it may have the command or still get it, so only the answer shows
+   * @throws ConvoyError `redisUnavailable` when Redis refuses the command
+   */
+  async #add(
+    queue: Queue<unknown, unknown>,
+    name: string,
+    sealed: unknown,
+    commandId: string,
+  ): Promise<Job<unknown, unknown> | undefined> {
+    const { limit_ms } = this.redis;
+    try {
+      await callRedis(queue.add(name, sealed, { ...jobOptions, jobId: commandId }), limit_ms);
+    } catch (error) {
+      if (isErrorReply(error)) throw error;
+      this.#logUnconfirmed(commandId, error);
+      return undefined;
+    }
+    return callRedis(queue.getJob(commandId), limit_ms).catch((error: unknown) => {
+      this.#logUnconfirmed(commandId, error);
+      return undefined;
+    });
+  }
+
+  #logUnconfirmed(commandId: string, error: unknown): void {
+    this.logger.debug(
+      { event: 'commandUnconfirmed', commandId, reason: redisFailureReason(error) },
+      'Redis has not confirmed a command, waiting for its result',
     );
   }
 

@@ -73,7 +73,10 @@ export async function runCoordinator(
       metrics,
       access: { ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() },
     });
-    await listenOn(app, config);
+    await listenOn(app, config).catch(async (error: unknown) => {
+      await app.close();
+      throw error;
+    });
     const url = urlOf(app.server.address() as AddressInfo, config.tls === undefined ? 'http' : 'https');
     logger.info({ event: 'coordinatorStarted', fleet: config.fleet, url }, 'coordinator is listening');
     let closed: Promise<void> | undefined;

@@ -83,6 +83,12 @@ export async function callRedis<Reply>(call: Promise<Reply>, limit_ms: number): 
   }
 }
 
+/** Whether Redis itself answered a call with an error, and so did not carry it out. */
+export function isErrorReply(thrown: unknown): boolean {
+  const cause = thrown instanceof ConvoyError ? thrown.cause : thrown;
+  return cause instanceof Error && cause.name === 'ReplyError';
+}
+
 /**
  * The error of a command that Redis did not take, with the cause that a call's time limit hides. Others pass unchanged.
  * @param why the last failure to connect; null while unknown

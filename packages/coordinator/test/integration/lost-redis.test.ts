@@ -1,15 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { FleetDirector } from '../../src/director/fleet-director.js';
-import { TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
+import { CommandSender } from '../../src/fanout/command-sender.js';
+import { RedisConnections } from '../../src/redis/connections.js';
+import { fleetKeys } from '../../src/redis/keys.js';
+import { FleetSignature } from '../../src/redis/signature.js';
+import { EventLog, TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
 import type { TestMember } from './fleet-of-tests.js';
+import { systemTime } from '@convoy/api/time/time-source';
 import { fleetName, hasRedisBinary, startOwnRedis } from './redis-server.js';
 import type { OwnRedis } from './redis-server.js';
 
+/** Time limit of a call to a Redis that takes no writes. */
+const callLimit_ms = 1_000;
 const skipped = 'needs a redis-server of its own on the PATH';
 
 describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Redis that is lost ${skipped}`, () => {
   let redis: OwnRedis;
+  let fleet: string;
   let group: TestMembers;
   let director: FleetDirector;
   let members: TestMember[];
@@ -22,7 +30,7 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
   };
   beforeEach(async () => {
     redis = await startOwnRedis();
-    const fleet = fleetName();
+    fleet = fleetName();
     group = new TestMembers(redis.settings, fleet);
     members = await Promise.all(['shard0', 'shard1'].map((id) => group.join(id)));
     director = new FleetDirector({
@@ -109,6 +117,45 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     await redis.start();
     await until(anyMember, 'a new lease', () => members.some(({ fleet }) => fleet.isLeader()));
     await expectCommandsWork();
+  });
+
+  /** Sends a commit to one instance. Redis takes no writes once it has answered for the time, until they are let in. */
+  function sendThroughStall(limit_ms: number, log: EventLog): { replies: Promise<unknown>; close: () => void } {
+    const connections = new RedisConnections(redis.settings, silent, callLimit_ms);
+    const connection = connections.patient();
+    const answered = connection.eval.bind(connection) as (...given: unknown[]) => Promise<unknown>;
+    connection.eval = async (...given: unknown[]) => {
+      // Scripts that add commands may use it too.
+      connection.eval = answered;
+      const time = await answered(...given);
+      await redis.client.call('CLIENT', 'PAUSE', '600000', 'WRITE');
+      return time;
+    };
+    const { keyPrefix } = redis.settings;
+    const keys = fleetKeys(fleet, keyPrefix);
+    const signature = new FleetSignature(undefined, keys.root, systemTime, silent);
+    const sender = new CommandSender({ connection, keys, signature, limit_ms: callLimit_ms }, log.logger);
+    const command = { commandId: 'first', name: 'commit', body: {} } as const;
+    return { replies: sender.send(command, ['shard0'], limit_ms), close: () => connections.close() };
+  }
+
+  const letIn = (): Promise<unknown> => redis.client.call('CLIENT', 'UNPAUSE');
+
+  it('for a while has the answer of a command that it took late', async () => {
+    const log = new EventLog();
+    members[0]?.fleet.serve(() => Promise.resolve({ success: true }));
+    const { replies, close } = sendThroughStall(60_000, log);
+    await Promise.race([log.until('commandUnconfirmed'), replies]);
+    await letIn();
+    expect(await replies).toEqual(new Map([['shard0', { success: true }]]));
+    close();
+  });
+
+  it('for too long leaves the outcome of a command open', async () => {
+    const { replies, close } = sendThroughStall(2 * callLimit_ms, new EventLog());
+    expect(await replies).toMatchObject(new Map([['shard0', { success: false, error: 'commandTimedOut' }]]));
+    await letIn();
+    close();
   });
 
   it('does not keep instances from leaving', async () => {

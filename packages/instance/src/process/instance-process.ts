@@ -76,10 +76,9 @@ export async function runInstance(
   return {
     url,
     close: async () => {
-      await server.close();
       ending.abort();
-      await Promise.all([logsPublished, answering]);
-      await instance.close();
+      // The server waits for its open requests, whose commands only the instance ends.
+      await Promise.all([server.close(), instance.close(), logsPublished, answering]);
     },
   };
 }
