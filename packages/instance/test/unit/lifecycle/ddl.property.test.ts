@@ -26,7 +26,11 @@ async function destinationEqualsSource({ access, leaderEnds, ...settings }: Sett
     during: fc.array(stepsWithDdl, { minLength: 10, maxLength: 60, size: 'max' }),
     after: fc.array(stepsWithDdl, { maxLength: 4, size: 'max' }),
     bounds: access === 'direct' ? fc.constant(null) : fc.array(place, { maxLength: 3 }),
-    ddlChanges: fc.record({ showsCreations: fc.boolean(), leaderEnds: fc.constant(leaderEnds) }),
+    ddlChanges: fc.record({
+      showsCreations: fc.boolean(),
+      showsEachCopy: fc.boolean(),
+      leaderEnds: fc.constant(leaderEnds),
+    }),
   });
   await equalAfterHistories(history, (changes) => ({ ...settings, ...changes }), historiesOf(numRuns));
 }

@@ -91,10 +91,13 @@ function replace(source: SourceHistory, name: string): void {
   rename(source, swapName, name);
 }
 
-/** The collection keeps its UUID and its documents; on the destination it has to be recreated. */
+/**
+ * The collection keeps its UUID and its documents; on the destination it has to be recreated. A collection that was not
+ * sharded has one copy, so none of its changes is incomplete, which the model cannot say where one copy stands for all.
+ */
 function shard(source: SourceHistory, name: string): void {
   const uuid = source.catalog.at(name);
-  if (uuid !== null)
+  if (uuid !== null && source.catalog.showsEachCopy)
     source.catalog.shown.push({
       operation: 'shardCollection',
       uuid,
@@ -104,12 +107,18 @@ function shard(source: SourceHistory, name: string): void {
     });
 }
 
-/** Every shard carries the change out at a time of its own, and shows its copy. Returns the last time. */
+/**
+ * Every shard carries the change out at a time of its own. From 7.0 on the database's primary shows its copy alone, and
+ * drops after the others. Returns the last time.
+ */
 function show(source: SourceHistory, shown: Omit<ShownDdlChange, 'time'>): bigint {
-  for (const each of source.shards) {
+  const { catalog, shards } = source;
+  const primary = shown.operation === 'drop' ? shards.at(-1) : shards[Number(source.now) % shards.length];
+  for (const each of shards) {
     const time = source.tick();
-    each.oplog.push({ time, event: ddlEventOf(shown.operation, time, shown) });
-    source.catalog.shown.push({ ...shown, time });
+    const isShown = catalog.showsEachCopy || each === primary;
+    each.oplog.push({ time, event: isShown ? ddlEventOf(shown.operation, time, shown) : null });
+    if (isShown) catalog.shown.push({ ...shown, time });
   }
   return source.now;
 }

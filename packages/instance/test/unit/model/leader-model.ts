@@ -144,8 +144,7 @@ export class LeaderModel {
       ledger,
       filter,
       remap: noRemap,
-      // From 7.0 on one shard shows a change for all: other changes arrive before it is complete.
-      showsEachCopy: this.input.scheduler.chance(0.5),
+      showsEachCopy: this.input.source.catalog.showsEachCopy,
       keepsBalancer: false,
       shardsReplicaSet: false,
       clock: this.input.scheduler,

@@ -17,6 +17,8 @@ interface Naming {
 export class SourceCatalog {
   /** From 6.0 on streams show creations as well. */
   showsCreations = false;
+  /** Until 6.x every shard shows its copy of a drop or rename; later ones show one for all. */
+  showsEachCopy = true;
   /** All shards' copies of all changes, in order of time. */
   readonly shown: ShownDdlChange[] = [];
   readonly #names = new Map<string, Naming[]>();

@@ -34,8 +34,8 @@ export interface WorldOptions {
   faults: Faults;
   /** Chance per moment that a process ends, and in which way. */
   ends: { stop: number; crash: number; freeze: number };
-  /** With DDL changes: whether streams show creations, and the chance per moment that another leader takes over. */
-  ddlChanges?: { showsCreations: boolean; leaderEnds: number };
+  /** With DDL changes: what streams show, and the chance per moment that another leader takes over. */
+  ddlChanges?: { showsCreations: boolean; showsEachCopy: boolean; leaderEnds: number };
   /** Shards are copied in the order of their records. Chance per moment that a shard elects another primary. */
   inRecordOrder?: { elections: number };
   /** From this number of pending re-reads on, a range of them is copied again; without it never. */
@@ -67,6 +67,7 @@ export class World {
     this.#scheduler = new Scheduler(randomOf(input.seed));
     this.source = new SourceHistory(input.shards);
     this.source.catalog.showsCreations = input.ddlChanges?.showsCreations ?? false;
+    this.source.catalog.showsEachCopy = input.ddlChanges?.showsEachCopy ?? true;
     this.#after = [...input.after];
   }
 
