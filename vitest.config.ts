@@ -29,7 +29,7 @@ const plugins = isCompiled
 const server = { deps: { external: [compiledPath] } };
 
 /** Conditions take their time on a busy machine; the defaults are a second, and a look every 50 ms. */
-const polling = { poll: { timeout: 30_000, interval: 200 } };
+const polling = { poll: { timeout: 120_000, interval: 200 } };
 
 const cores = availableParallelism();
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import type { Fleet, FleetInstance } from '@convoy/cli/environment/fleet/start-fleet';
+import { patience_ms } from '../test/patience.js';
 import { testSeed } from '../test/seed.js';
 import { loadEverything } from './data.js';
 import { DdlWorkload } from './ddl-workload.js';
@@ -33,7 +34,7 @@ async function startFleet(
 }
 
 async function untilChanged(workload: DdlWorkload, changes: number): Promise<void> {
-  await expect.poll(() => workload.changes, { timeout: 120_000 }).toBeGreaterThan(changes);
+  await expect.poll(() => workload.changes, { timeout: patience_ms() }).toBeGreaterThan(changes);
 }
 
 test.each(accesses)(

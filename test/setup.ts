@@ -16,7 +16,7 @@ declare module 'vitest' {
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: testSeed });
 
 /** Only whole fleets may take longer than this. */
-const limit_ms = 120_000;
+const limit_ms = 240_000;
 if (expect.getState().testPath?.includes('/e2e/') === true) vi.resetConfig();
 else vi.setConfig({ testTimeout: limit_ms, hookTimeout: limit_ms });
 

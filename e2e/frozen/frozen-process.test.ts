@@ -46,24 +46,24 @@ test.each(variants)(
     const hold = gate.hold(writesDocuments);
     const collection = source.db(largeCollection.database).collection<Order>(largeCollection.name);
     await changeOnce(collection, orders);
-    await expect.poll(() => hold.waiting.length, { timeout: 100_000 }).toBeGreaterThan(1);
+    await expect.poll(() => hold.waiting.length).toBeGreaterThan(1);
     frozen.freeze();
     // The successor's first write is held up too: what is refused is refused because it has taken over, not because of
     // later writes.
     const nextHold = nextGate.hold(writesDocuments);
     const successor = await fleet.startSuccessor(frozenId, nextGate.way(clusters.destination));
-    await expect.poll(() => nextHold.waiting.length, { timeout: 100_000 }).toBeGreaterThan(0);
+    await expect.poll(() => nextHold.waiting.length).toBeGreaterThan(0);
     const late = hold.waiting;
     const arrive = async (): Promise<void> => {
       hold.release();
-      await expect.poll(() => late.every(({ reply }) => reply !== undefined), { timeout: 100_000 }).toBe(true);
+      await expect.poll(() => late.every(({ reply }) => reply !== undefined)).toBe(true);
     };
     const goOn = async (): Promise<void> => {
       frozen.thaw();
       await fetch(`${frozen.url}${HEALTH_PATH}`);
     };
     for (const step of isThawedFirst ? [goOn, arrive] : [arrive, goOn]) await step();
-    await expect.poll(() => staleEpochs(frozen.logFile), { timeout: 100_000 }).not.toEqual([]);
+    await expect.poll(() => staleEpochs(frozen.logFile)).not.toEqual([]);
     expect(late.map(({ reply = {} }) => refusal(reply))).toEqual(
       late.map(() => ({ written: 0, codes: [transactionTooOld] })),
     );
@@ -71,7 +71,7 @@ test.each(variants)(
     nextHold.release();
     await changeAgain(collection, orders);
     await using workload = Workload.start(source, orders);
-    await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(200);
+    await expect.poll(() => workload.operations).toBeGreaterThan(200);
     await clusters.cutOver(client, workload);
     expect(staleEpochs(successor.logFile)).toEqual([]);
     await expect(frozen.client.progress()).rejects.toMatchObject({ error: 'staleEpoch' });

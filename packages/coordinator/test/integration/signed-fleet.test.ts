@@ -64,7 +64,7 @@ describeOnRedis('a signed fleet', (redis) => {
         const job = await queue.getJob(jobId);
         return job?.finishedOn === undefined ? undefined : ((job.returnvalue as unknown) ?? null);
       };
-      await expect.poll(result, { timeout: 20_000 }).not.toBeUndefined();
+      await expect.poll(result).not.toBeUndefined();
       return result();
     });
   }
@@ -141,7 +141,7 @@ describeOnRedis('a signed fleet', (redis) => {
       await redis.client.publish(keys.reportsChannel, text);
     }
     const refused = (): number => (director.refusedMessages().get('unsigned') ?? 0) - before;
-    await expect.poll(refused, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(refused).toBeGreaterThanOrEqual(2);
     expect([...director.snapshot().reports.keys()]).toEqual(['shard0']);
     expect(director.snapshot().reports.get('shard0')?.report.ready).toEqual(honest?.ready);
     expect(director.snapshot().redisWarnings).toEqual([expect.objectContaining({ name: 'messagesRefused' })]);

@@ -41,8 +41,8 @@ test('a loader refuses databases of others, loads, goes on after a kill, and sta
 
   const stop = new AbortController();
   const running = load(stop.signal);
-  await expect.poll(measurements, { timeout: 60_000 }).toBeGreaterThan(500);
-  await expect.poll(() => states().findOne(), { timeout: 60_000 }).toMatchObject({ phase: 'writing' });
+  await expect.poll(measurements).toBeGreaterThan(500);
+  await expect.poll(() => states().findOne()).toMatchObject({ phase: 'writing' });
   stop.abort();
   expect((await running).join('\n')).toMatch(/Loaded 2,000 documents[^]*Writing[^]*Stopped writing/);
   expect(await states().findOne()).toMatchObject({ phase: 'stopped' });
@@ -55,7 +55,7 @@ test('a loader refuses databases of others, loads, goes on after a kill, and sta
   await states().updateOne({ _id: 'loader' }, { $set: { phase: 'writing' } });
   const again = new AbortController();
   const resumed = load(again.signal);
-  await expect.poll(measurements, { timeout: 60_000 }).not.toBe(before);
+  await expect.poll(measurements).not.toBe(before);
   again.abort();
   expect((await resumed).join('\n')).not.toContain('Loading');
 

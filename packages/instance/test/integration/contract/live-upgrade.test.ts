@@ -54,7 +54,7 @@ async function copyAPart(fixture: Fixture): Promise<number> {
   );
   // What is copied but not stored as done is copied again, and counts again.
   const partitions = fixture.cluster1.client.db('convoy_metadata').collection('partitions');
-  await expect.poll(() => partitions.countDocuments({ 'partitions.state': 'done' }), { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => partitions.countDocuments({ 'partitions.state': 'done' })).toBe(1);
   return copying.collectionCopy?.estimatedTotalBytes ?? 0;
 }
 
@@ -111,9 +111,7 @@ it('a newer release continues a running migration, and an older one than the las
   await state.updateOne({}, { $set: { release: '99.0.0' } });
   const before = await fixture.cluster1.contents();
   await using older = await fixture.launchInstance();
-  await expect
-    .poll(async () => (await older.progressReply()).body.error as unknown, { timeout: 100_000 })
-    .toBe('metadataFromNewerRelease');
+  await expect.poll(async () => (await older.progressReply()).body.error as unknown).toBe('metadataFromNewerRelease');
   expect((await older.progressReply()).body.errorDescription).toMatch(/99\.0\.0/);
   expect((await older.command('start', startBody())).body.error).toBe('metadataFromNewerRelease');
   expect(await fixture.cluster1.contents()).toEqual(before);

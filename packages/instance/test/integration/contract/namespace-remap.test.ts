@@ -175,7 +175,7 @@ describe.each<[string, Shape, boolean, object]>([
       await instance.untilCanCommit();
       const purchases = fixture.cluster1.client.db('archive').collection<{ _id: number; value: unknown }>('purchases');
       await purchases.updateOne({ _id: 3 }, { $set: { value: 'wrong' } });
-      await expect.poll(() => purchases.findOne({ _id: 3 }), { timeout: 60_000 }).toEqual({ _id: 3, value: 3 });
+      await expect.poll(() => purchases.findOne({ _id: 3 })).toEqual({ _id: 3, value: 3 });
       await instance.commitWhenOffered();
     },
   );
@@ -188,7 +188,7 @@ describe.each<[string, Shape, boolean, object]>([
       await instance.untilCanCommit();
       await fixture.cluster0.client.db('store').collection('items').insertOne({ a: 1 });
       await expect
-        .poll(async () => (await instance.progressReply()).body, { timeout: 100_000 })
+        .poll(async () => (await instance.progressReply()).body)
         .toMatchObject({
           error: 'namespaceRemapInvalid',
           errorDescription: expect.stringContaining('store.items') as string,

@@ -20,7 +20,6 @@ const documents = 400;
 /** The copy of all documents takes a few seconds. */
 const slow = { loadRateBytesPerSecond: 100_000 };
 const shards = ['shard0', 'shard1'];
-const patience = { timeout: 30_000, interval: 250 };
 
 /**
  * A sharded collection, spread over both shards by a hashed key, and an unsharded one. With a slow rate, the shard that
@@ -275,7 +274,7 @@ describe('a failed migration', () => {
       expect((await instance.untilCanCommit()).verification).toBeNull();
       await fixture.cluster1.client.db('shop').collection('orders').insertOne({ name: 'not to be shown' });
       await instance.accepted('commit');
-      await expect.poll(async () => (await instance.progressReply()).status, { timeout: 100_000 }).toBe(409);
+      await expect.poll(async () => (await instance.progressReply()).status).toBe(409);
       await expectFailed(instance);
     }
     await using restarted = await fixture.startInstance();
@@ -340,18 +339,18 @@ describe('progress while users write', () => {
       ({ hotDocuments } = await instance.progress());
       return hotDocuments?.length;
     };
-    await expect.poll(named, patience).toBe(1);
+    await expect.poll(named).toBe(1);
     const config = { cluster0: fixture.cluster0.connectionString, cluster1: fixture.cluster1.connectionString };
     const { signal } = new AbortController();
     const stored = async (): Promise<unknown> => {
       await count();
       return readHotDocuments(parseInstanceConfig({ flags: config, env: {} }), 'cluster1', signal);
     };
-    await expect.poll(stored, patience).toMatchObject([{ _id: 'jane@example.com', namespace: 'shop.counters' }]);
+    await expect.poll(stored).toMatchObject([{ _id: 'jane@example.com', namespace: 'shop.counters' }]);
     expect(hotDocuments).toMatchObject([{ namespace: 'shop.counters', workerPercent: 100, appliedBy: 'folding' }]);
     expect(JSON.stringify(hotDocuments)).not.toContain('jane');
     const wanted = await counters.findOne();
     const copies = fixture.cluster1.client.db('shop').collection<{ _id: string }>('counters');
-    await expect.poll(() => copies.findOne(), patience).toEqual(wanted);
+    await expect.poll(() => copies.findOne()).toEqual(wanted);
   });
 });

@@ -166,7 +166,7 @@ it('fails when a collection is renamed into another database', async () => {
   await instance.accepted('start', startBody({ sharding: { shardingEntries: [] } }));
   await instance.untilCanCommit();
   await fixture.cluster0.client.db('admin').command({ renameCollection: 'shop.orders', to: 'archive.orders' });
-  await expect.poll(async () => (await instance.progressReply()).status, { timeout: 100_000 }).toBe(409);
+  await expect.poll(async () => (await instance.progressReply()).status).toBe(409);
   expect((await instance.progressReply()).body).toMatchObject({
     error: 'renameAcrossDatabases',
     errorDescription: expect.stringContaining('archive.orders') as unknown,

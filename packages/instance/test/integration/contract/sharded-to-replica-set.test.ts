@@ -93,7 +93,7 @@ describe.each(sampled(accesses))(
 
     async function failure(instance: ServedInstance, error: string): Promise<string> {
       const reply = async () => (await instance.progressReply()).body as { error?: string; errorDescription?: string };
-      await expect.poll(async () => (await reply()).error, { timeout: 100_000 }).toBe(error);
+      await expect.poll(async () => (await reply()).error).toBe(error);
       return (await reply()).errorDescription ?? '';
     }
 

@@ -82,7 +82,7 @@ describe('instances of one fleet that are started by hand', () => {
       cluster0: elsewhere.cluster0.connectionString,
     });
     await expect
-      .poll(async () => String((await restarted.progressReply()).body.error), { timeout: 30_000, interval: 20 })
+      .poll(async () => String((await restarted.progressReply()).body.error), { interval: 20 })
       .toBe('wrongCluster');
     expect((await restarted.progressReply()).status).toBe(409);
     await restarted.close();

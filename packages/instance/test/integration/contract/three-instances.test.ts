@@ -42,7 +42,6 @@ it.each(sampled(['direct', 'router'] as const))(
     const now = (): Promise<Progress[]> => Promise.all(instances.map((instance) => instance.progress()));
     await expect
       .poll(async () => seen.push(await now()) > 0 && seen.at(-1)?.every(({ canCommit }) => canCommit), {
-        timeout: 100_000,
         interval: 20,
       })
       .toBe(true);
@@ -51,7 +50,7 @@ it.each(sampled(['direct', 'router'] as const))(
         expect(collectionCopy?.estimatedCopiedBytes).toBeLessThanOrEqual(collectionCopy?.estimatedTotalBytes ?? 0);
     }
     await expect
-      .poll(async () => copiesOf(await now()), { timeout: 100_000 })
+      .poll(async () => copiesOf(await now()))
       .toSatisfy(({ totals, copied }: ReturnType<typeof copiesOf>) => totals.size === 1 && totals.has(copied));
     const { copied } = copiesOf(await now());
     const pipeline = [{ $group: { _id: null, bytes: { $sum: { $bsonSize: '$$ROOT' } } } }];

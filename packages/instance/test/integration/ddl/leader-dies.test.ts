@@ -127,44 +127,40 @@ it.each<[string, Pick<DdlChange, 'operation'>, string, string | null, string | n
     ['fresh', 'orders'],
   ],
   ['a restart', { operation: 'restart' }, 'orders', null, null, ['orders', 'plain']],
-])(
-  '%s is completed, at whatever step a leader dies',
-  { timeout: 120_000 },
-  async (_what, { operation }, name, to, over, names) => {
-    const { uuid } = entry(name);
-    const target = to === null ? null : { database: 'shop', name: to };
-    const droppedUuid = over === null ? null : entry(over).uuid;
-    const ddlChange: DdlChange = {
-      ordinal: 1,
-      operation,
-      uuid,
-      database: 'shop',
-      name,
-      to: target,
-      droppedUuid,
-      time: new Timestamp(1n),
-      state: 'undone',
-      entry: null,
-    };
-    const undisturbed = await begin();
-    await applyDdlChange(await depsOf(undisturbed), ddlChange, signal);
-    const expected = await shown(undisturbed);
-    expect(expected.map((row) => row.name as string)).toEqual(names);
-    expect(expected.every(({ isRecorded }) => isRecorded === true)).toBe(true);
+])('%s is completed, at whatever step a leader dies', async (_what, { operation }, name, to, over, names) => {
+  const { uuid } = entry(name);
+  const target = to === null ? null : { database: 'shop', name: to };
+  const droppedUuid = over === null ? null : entry(over).uuid;
+  const ddlChange: DdlChange = {
+    ordinal: 1,
+    operation,
+    uuid,
+    database: 'shop',
+    name,
+    to: target,
+    droppedUuid,
+    time: new Timestamp(1n),
+    state: 'undone',
+    entry: null,
+  };
+  const undisturbed = await begin();
+  await applyDdlChange(await depsOf(undisturbed), ddlChange, signal);
+  const expected = await shown(undisturbed);
+  expect(expected.map((row) => row.name as string)).toEqual(names);
+  expect(expected.every(({ isRecorded }) => isRecorded === true)).toBe(true);
 
-    for (let steps = 0; ; steps += 1) {
-      const pairs = await begin();
-      stepsLeft = steps;
-      const died = await applyDdlChange(await depsOf(pairs), ddlChange, signal).then(
-        () => false,
-        (error: unknown) => (error as Error).message === 'killed',
-      );
-      stepsLeft = Infinity;
-      if (!died) break;
-      expect(steps).toBeLessThan(stepsMax);
-      const result = await applyDdlChange(await depsOf(pairs), ddlChange, signal);
-      expect({ steps, shown: await shown(pairs) }).toEqual({ steps, shown: expected });
-      expect(result?.name ?? null).toBe(operation === 'drop' ? null : (to ?? name));
-    }
-  },
-);
+  for (let steps = 0; ; steps += 1) {
+    const pairs = await begin();
+    stepsLeft = steps;
+    const died = await applyDdlChange(await depsOf(pairs), ddlChange, signal).then(
+      () => false,
+      (error: unknown) => (error as Error).message === 'killed',
+    );
+    stepsLeft = Infinity;
+    if (!died) break;
+    expect(steps).toBeLessThan(stepsMax);
+    const result = await applyDdlChange(await depsOf(pairs), ddlChange, signal);
+    expect({ steps, shown: await shown(pairs) }).toEqual({ steps, shown: expected });
+    expect(result?.name ?? null).toBe(operation === 'drop' ? null : (to ?? name));
+  }
+});

@@ -94,7 +94,7 @@ async function storedOrders(): Promise<Document[]> {
 
 async function untilPieces(instance: ServedInstance): Promise<void> {
   await instance.until('a piece is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
-  await expect.poll(async () => (await storedOrders()).some(isBetweenPieces), { timeout: 60_000 }).toBe(true);
+  await expect.poll(async () => (await storedOrders()).some(isBetweenPieces)).toBe(true);
 }
 
 function isBetweenPieces({ scan }: Document): boolean {

@@ -51,7 +51,7 @@ it.each(sampled(releases))('nested updates arrive byte for byte: from %s (re-rea
   }
   await orders.insertOne({ _id: 100 });
   const copies = fixture.cluster1.client.db('shop').collection<{ _id: number }>('orders');
-  await expect.poll(() => copies.countDocuments({ _id: 100 }), { timeout: 100_000 }).toBe(1);
+  await expect.poll(() => copies.countDocuments({ _id: 100 })).toBe(1);
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');

@@ -52,8 +52,6 @@ it.each([
     await instance.untilCanCommit();
     await change(functions);
     await instance.accepted('commit');
-    await expect
-      .poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 })
-      .toBe('ddlNotSupported');
+    await expect.poll(async () => (await instance.progressReply()).body.error as unknown).toBe('ddlNotSupported');
   },
 );

@@ -38,7 +38,5 @@ it('a time series that appears during the migration ends it instead of being lef
   await instance.untilCanCommit();
   await makeSeries();
   await instance.accepted('commit');
-  await expect
-    .poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 })
-    .toBe('timeSeriesNotSupported');
+  await expect.poll(async () => (await instance.progressReply()).body.error as unknown).toBe('timeSeriesNotSupported');
 });

@@ -141,11 +141,9 @@ describe('documents on the destination that share a key of a unique index', () =
     await instance.untilCanCommit();
     await fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await instance.accepted('commit');
-    await expect
-      .poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 })
-      .toBe('uniqueIndexViolated');
+    await expect.poll(async () => (await instance.progressReply()).body.error as unknown).toBe('uniqueIndexViolated');
     expect(await mismatches(instance)).toHaveLength(2);
-    await expect.poll(() => orders.insertOne({ n: 2 }).then(() => 'taken', String), { timeout: 100_000 }).toBe('taken');
+    await expect.poll(() => orders.insertOne({ n: 2 }).then(() => 'taken', String)).toBe('taken');
     await expect(fixture.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 3 })).rejects.toMatchObject({
       code: 371,
     });

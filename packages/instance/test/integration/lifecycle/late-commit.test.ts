@@ -43,7 +43,7 @@ async function offering(): Promise<SyncInstance> {
   const instance = new SyncInstance(runtime, fleet, identity);
   await instance.open();
   await instance.start(parseStartRequest({ source: 'cluster0', destination: 'cluster1' }));
-  await expect.poll(async () => (await instance.progress()).canCommit, { timeout: 100_000 }).toBe(true);
+  await expect.poll(async () => (await instance.progress()).canCommit).toBe(true);
   return instance;
 }
 
@@ -70,7 +70,7 @@ it('a commit that the destination could not record in time is not taken once it 
       await expect.poll(async () => (await instance.progress()).canCommit).toBe(true);
     }
     await instance.commit();
-    await expect.poll(() => instance.state, { timeout: 100_000 }).toBe('COMMITTED');
+    await expect.poll(() => instance.state).toBe('COMMITTED');
   } finally {
     await instance.close();
   }

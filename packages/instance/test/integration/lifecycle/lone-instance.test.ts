@@ -78,11 +78,11 @@ it('migrates a sharded cluster under writes to COMMITTED, byte for byte', async 
         writes += 1;
         return (await instance.progress()).canCommit;
       },
-      { timeout: 100_000, interval: 5 },
+      { interval: 5 },
     )
     .toBe(true);
   await instance.commit();
-  await expect.poll(async () => (await instance.progress()).state, { timeout: 100_000 }).toBe('COMMITTED');
+  await expect.poll(async () => (await instance.progress()).state).toBe('COMMITTED');
   const progress = await instance.progress();
   expect(progress).toMatchObject({ canWrite: true, lagTimeSeconds: 0, info: 'commit completed' });
   for (const name of ['orders', 'plain'])

@@ -71,7 +71,7 @@ it.each([
   await moveThereAndBack(fixture);
   if (catalogInterval_seconds > 1) for (const instance of [one, other]) await instance.accepted('commit');
 
-  await expect.poll(() => outcomeOf(one), { timeout: 60_000 }).not.toMatch(/^(RUNNING|COMMITTING)$/);
+  await expect.poll(() => outcomeOf(one)).not.toMatch(/^(RUNNING|COMMITTING)$/);
   expect(await outcomeOf(one)).toMatch(/^chunkMigrationSeen .*chunksMoved shop\.orders/);
 });
 
@@ -101,7 +101,7 @@ it('a primary that has moved there and back ends the migration by name', async (
       .updateOne({ _id: 1 }, { $inc: { n: 1 } });
   }
   for (const instance of [one, other]) await instance.command('commit');
-  await expect.poll(() => outcomeOf(one), { timeout: 60_000 }).not.toMatch(/^(RUNNING|COMMITTING)$/);
+  await expect.poll(() => outcomeOf(one)).not.toMatch(/^(RUNNING|COMMITTING)$/);
   expect(await outcomeOf(one)).toMatch(/^primaryShardChanged .*primaryShard shop\./);
 });
 

@@ -84,9 +84,8 @@ class Writes {
   }
 }
 
-// Each node of both clusters restarts.
 describe('a migration continues while both clusters are upgraded node by node', () => {
-  it.each(sampled(upgrades))('from %s to %s', { timeout: 240_000 }, async (before, later) => {
+  it.each(sampled(upgrades))('from %s to %s', async (before, later) => {
     await using both = await startBoth(before, before, later);
     const { source, destination, fixture } = both;
     const shop = source.side.client.db('shop');

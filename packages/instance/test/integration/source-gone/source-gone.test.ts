@@ -148,7 +148,7 @@ describe('a source that disappears when the opening is decided', () => {
       endings.push(before.close());
     });
     await before.accepted('commit');
-    await expect.poll(() => endings.length, { timeout: 100_000, interval: 20 }).toBe(1);
+    await expect.poll(() => endings.length, { interval: 20 }).toBe(1);
     await Promise.all(endings);
     await using instance = await startWithout('COMMITTING');
     await instance.untilState('COMMITTED');

@@ -46,7 +46,7 @@ async function load(documents: number): Promise<void> {
 }
 
 async function failureOf(instance: ServedInstance): Promise<string> {
-  await expect.poll(async () => (await instance.progressReply()).status, { timeout: 100_000, interval: 20 }).toBe(409);
+  await expect.poll(async () => (await instance.progressReply()).status, { interval: 20 }).toBe(409);
   return String((await instance.progressReply()).body.errorDescription);
 }
 
@@ -140,7 +140,7 @@ describe('enableUserWriteBlocking', () => {
     await fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await instance.accepted('commit');
     await expect
-      .poll(() => failureOf(instance), { timeout: 100_000 })
+      .poll(() => failureOf(instance))
       .toMatch(/^1 difference .*in: shop\.orders\. .*The source takes writes again\. The destination refuses/);
     await expectOpen(fixture.cluster0);
     await expectBlocked(fixture.cluster1);
@@ -164,7 +164,7 @@ describe('enableUserWriteBlocking', () => {
       .updateOne({}, { $set: { phase: 'committing', failure } });
     await using restarted = await fixture.startInstance();
     await expect
-      .poll(() => failureOf(restarted), { timeout: 100_000 })
+      .poll(() => failureOf(restarted))
       .toMatch(/^Something was out of reach\. The source takes writes again/);
     await expectOpen(fixture.cluster0);
   });
