@@ -22,7 +22,7 @@ const MILLISECONDS_PER_SECOND = 1_000;
  * @param wanted temporary forms of `plan.indexes`
  * @returns how many indexes were missing, skipped ones included
  * @throws ConvoyError `indexNotSupported` if the server cannot build an index, `catalogDiffers` if another index has
- * its name
+ * its name; at the end, the server's error if a later build may succeed
  */
 export async function buildIndexes(
   building: IndexBuilding,
@@ -34,9 +34,9 @@ export async function buildIndexes(
   const namespace = namespaceOf(plan.entry);
   const present = await presentIndexes(client, plan, signal);
   const missing = wanted.filter((index) => !isPresent(namespace, index, present));
-  const skipped = missing.length > 0 ? await createIndexes(building, plan, missing) : [];
+  const refusals = missing.length > 0 ? await createIndexes(building, plan, missing) : [];
   for (const index of wanted) {
-    if (skipped.includes(index)) continue;
+    if (refusals.some((one) => one.index === index)) continue;
     // `present` lacks the new indexes, whose TTL is not off yet.
     const isOff = present.every(index.name as string, (found) => found.expireAfterSeconds === TTL_OFF_SECONDS);
     if (index.expireAfterSeconds !== TTL_OFF_SECONDS || isOff) continue;
@@ -49,6 +49,8 @@ export async function buildIndexes(
       meaning,
     );
   }
+  const passing = refusals.find((one) => one.mayPass);
+  if (passing !== undefined) throw passing.failure;
   return missing.length;
 }
 
@@ -92,40 +94,44 @@ export async function sendCreateIndexes(
   await client.command(plan.entry.database, command, { signal });
 }
 
+/** An index that the destination refuses to build. */
+interface Refusal {
+  index: Document;
+  failure: unknown;
+  /** Whether a later build may succeed. */
+  mayPass: boolean;
+}
+
 /**
  * Creates indexes, and skips those that the destination cannot build, if the caller allows that.
- * @returns those that were skipped
- * @throws ConvoyError `indexNotSupported` for indexes that may not be skipped; the server's error if a later build may
- * succeed
+ * @returns the refused ones: they are skipped, or a later build may succeed
+ * @throws ConvoyError `indexNotSupported` for indexes that may not be skipped
  */
 async function createIndexes(
   building: IndexBuilding,
   plan: CollectionPlan,
   missing: readonly Document[],
-): Promise<Document[]> {
+): Promise<Refusal[]> {
   const now_seconds = Date.now() / MILLISECONDS_PER_SECOND;
   if ((await failureOf(building, plan, missing, now_seconds)) === null) return [];
   // The server's error names no index, and the command may have built some: each is tried alone.
-  const failures: { index: Document; failure: unknown }[] = [];
+  const refusals: Refusal[] = [];
   for (const index of missing) {
     const failure = await failureOf(building, plan, [index], now_seconds);
-    if (failure !== null) failures.push({ index, failure });
+    if (failure === null) continue;
+    const mayPass = indexKeysCodes.has(codeOf(failure)) && building.mayPass?.(plan, index) === true;
+    refusals.push({ index, failure, mayPass });
   }
   const needed = neededIndex(plan, plan.sharding)?.temporary;
-  const { skip, signal, mayPass } = building;
-  const passing = failures.filter(
-    ({ index, failure }) => indexKeysCodes.has(codeOf(failure)) && mayPass?.(plan, index) === true,
-  );
-  const lasting = failures.filter((one) => !passing.includes(one));
-  const required = lasting.filter(({ index }) => skip === undefined || index === needed);
+  const { skip, signal } = building;
+  const required = refusals.filter(({ index, mayPass }) => !mayPass && (skip === undefined || index === needed));
   if (required.length > 0) throw refusalOf(plan, required);
-  for (const { index, failure } of lasting) {
-    // One shard may have built it while another one refused: no shard keeps it.
-    await dropIndex(building, plan.entry, index.name as string);
-    await skip?.(skippedIndex(plan, index, failure), signal);
+  for (const { index, failure, mayPass } of refusals) {
+    // One shard may have built it while another one refused: no shard keeps it, for it may not be wanted later.
+    if (index !== needed) await dropIndex(building, plan.entry, index.name as string);
+    if (!mayPass) await skip?.(skippedIndex(plan, index, failure), signal);
   }
-  if (passing[0] !== undefined) throw passing[0].failure;
-  return lasting.map(({ index }) => index);
+  return refusals;
 }
 
 /** Why a server refuses to build indexes; null if it has built them. Throws what a later attempt may resolve. */
@@ -148,7 +154,7 @@ async function failureOf(
   }
 }
 
-function refusalOf(plan: CollectionPlan, refused: readonly { index: Document; failure: unknown }[]): ConvoyError {
+function refusalOf(plan: CollectionPlan, refused: readonly Pick<Refusal, 'index' | 'failure'>[]): ConvoyError {
   const named = refused.map(({ index, failure }) => `${String(index.name)} (${failureName(failure)})`).join(', ');
   const cause = refused[0]?.failure;
   return new ConvoyError('indexNotSupported', `The destination cannot build ${named} of ${namespaceOf(plan.entry)}.`, {

@@ -38,7 +38,12 @@ function planOf(skipped: readonly SkippedIndex[] = [], indexes: Document[] = [a,
 }
 
 /** Builds on a router that refuses some indexes, by name, although one shard has built them. */
-async function built(refused: Record<string, number>, skips: boolean, mayPass?: () => boolean) {
+async function built(
+  refused: Record<string, number>,
+  skips: boolean,
+  mayPass?: () => boolean,
+  indexes: Document[] = [a, u, k],
+) {
   const present = new Map<string, Document>([[id.name, id]]);
   const client = new FakeNodeClient('router', {
     aggregate: () => ({
@@ -55,10 +60,15 @@ async function built(refused: Record<string, number>, skips: boolean, mayPass?: 
       if (!present.delete(command.index as string)) throw serverError(27, 'IndexNotFound');
       return {};
     },
+    collMod: (_database, command) => {
+      switchedOff.push(String((command.index as Document).name));
+      return {};
+    },
   });
+  const switchedOff: string[] = [];
   const skipped: SkippedIndex[] = [];
   const skip = (one: SkippedIndex): Promise<void> => Promise.resolve(void skipped.push(one));
-  const plan = planOf();
+  const plan = planOf([], indexes);
   const building = {
     client,
     signal: never,
@@ -71,7 +81,7 @@ async function built(refused: Record<string, number>, skips: boolean, mayPass?: 
     () => null,
     (thrown: unknown) => thrown,
   );
-  return { error, skipped, present: [...present.keys()].sort() };
+  return { error, skipped, switchedOff, present: [...present.keys()].sort() };
 }
 
 it('what cannot be built is skipped and stands on no shard, if the user has chosen so; others are built', async () => {
@@ -109,9 +119,18 @@ it.each([171, 16_755, 16_766, 17_262])(
     expect(error).toMatchObject({ code });
     expect(skipped).toMatchObject([{ index: 'u_1' }]);
     expect(present).toContain('k_1_x_1');
+    // A shard that has built it would keep it if the source dropped it meanwhile.
+    expect(present).not.toContain('a_1');
     expect((await built({ a_1: code }, true, () => false)).skipped).toMatchObject([{ index: 'a_1' }]);
   },
 );
+
+it('while an index waits for its documents, the TTL of others is off', async () => {
+  const t = { v: 2, key: { t: 1 }, name: 't_1', expireAfterSeconds: 60 };
+  const { error, switchedOff } = await built({ a_1: 171 }, false, () => true, [a, t, k]);
+  expect(error).toMatchObject({ code: 171 });
+  expect(switchedOff).toEqual(['t_1']);
+});
 
 it.each([276, 262, 13, 361])('a failure that may pass, or is not about the index, skips nothing (%i)', async (code) => {
   const { error, skipped } = await built({ a_1: code }, true);
