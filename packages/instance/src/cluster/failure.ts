@@ -271,6 +271,11 @@ export const indexKeysCodes: ReadonlySet<number | null> = new Set([
   16755, 16756, 13026, 13027, 13067, 13068, 16804, 16775, 16776,
 ]);
 
+/** Whether a document cannot be in an index, so that the server refuses to build that. */
+export function isRefusedByDocument(error: unknown): boolean {
+  return indexKeysCodes.has(codeOf(error));
+}
+
 /** The name of an error's class; a name that was set by hand counts only if it looks like an identifier. */
 export function className(error: Error): string {
   return /^\w{1,60}$/.test(error.name) ? error.name : error.constructor.name;

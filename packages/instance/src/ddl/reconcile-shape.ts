@@ -5,7 +5,7 @@ import { mapBounded } from '../catalog/map-bounded.js';
 import type { MayPass } from '../catalog/make/index-building.js';
 import { IndexBuilds, type IndexBuildProgress } from '../catalog/make/index-builds.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
-import { codeOf, indexKeysCodes } from '../cluster/failure.js';
+import { isRefusedByDocument } from '../cluster/failure.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { drop, type LedDestination, findByUuid } from './destination-collections.js';
 import { reconcileIndexes } from './reconcile-indexes.js';
@@ -34,7 +34,7 @@ export interface ShapeDependencies extends LedDestination, PlanRules {
  * @param source as just read, with requested shard keys
  * @param found the destination's catalog with the same filter of the source's namespaces
  * @throws what the clients throw; `indexNotSupported` if the destination refuses an index. At the end, the error of a
- * build that may succeed later (`isPassingRefusal`)
+ * build that may succeed later (`isRefusedByDocument`)
  */
 export async function reconcileShape(
   deps: ShapeDependencies,
@@ -67,18 +67,13 @@ export async function reconcileShape(
       await reconcileIndexes(deps, plan, there, signal);
       progress.finish(plan);
     } catch (error) {
-      if (!isPassingRefusal(error)) throw error;
+      if (!isRefusedByDocument(error)) throw error;
       passing.push(error);
     }
   });
   await reconcileViews(deps, source.filter(({ type }) => type === 'view').map(planned), found, signal);
   await dropStrays(deps, found, signal);
   if (passing.length > 0) throw passing[0];
-}
-
-/** Whether an outdated document refuses an index. */
-export function isPassingRefusal(error: unknown): boolean {
-  return indexKeysCodes.has(codeOf(error));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { NodeClient } from '../../cluster/node-client.js';
-import { classify, codeOf, failureName, indexKeysCodes } from '../../cluster/failure.js';
+import { classify, codeOf, failureName, isRefusedByDocument } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
 import { buildSpecification, TTL_OFF_SECONDS } from '../index-spec.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
@@ -119,7 +119,7 @@ async function createIndexes(
   for (const index of missing) {
     const failure = await failureOf(building, plan, [index], now_seconds);
     if (failure === null) continue;
-    const mayPass = indexKeysCodes.has(codeOf(failure)) && building.mayPass?.(plan, index) === true;
+    const mayPass = isRefusedByDocument(failure) && building.mayPass?.(plan, index) === true;
     refusals.push({ index, failure, mayPass });
   }
   const needed = neededIndex(plan, plan.sharding)?.temporary;

@@ -2,18 +2,13 @@ import type { MayPass } from '../../catalog/make/index-building.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
-import { codeOf, failureName } from '../../cluster/failure.js';
+import { codeOf, failureName, isRefusedByDocument } from '../../cluster/failure.js';
 import { adoptCapped } from '../../ddl/adopt-capped.js';
 import type { DdlLedger } from '../../ddl/ddl-ledger.js';
 import type { DdlWatcher } from '../../ddl/ddl-watcher.js';
 import type { LedDestination } from '../../ddl/destination-collections.js';
 import { judgeCatalog } from '../../ddl/judge-catalog.js';
-import {
-  isPassingRefusal,
-  isReplacedIndex,
-  reconcileShape,
-  type ShapeDependencies,
-} from '../../ddl/reconcile-shape.js';
+import { isReplacedIndex, reconcileShape, type ShapeDependencies } from '../../ddl/reconcile-shape.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { plannedIndexes } from '../migration/index-scope.js';
@@ -95,8 +90,8 @@ export class ReconciledCatalogs {
         { event: 'comparisonBrokenOff', failure: failureName(error) },
         'definitions could not be brought into line; the leader compares them again',
       );
-      // A refused build has read the whole collection: the next one has its usual interval.
-      if (!isPassingRefusal(error)) this.#compareSoon = true;
+      // A refused build has read the whole collection: it is no reason to compare soon.
+      if (!isRefusedByDocument(error)) this.#compareSoon = true;
       return false;
     }
   }
