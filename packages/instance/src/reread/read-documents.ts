@@ -1,8 +1,8 @@
 import type { Document } from 'mongodb';
 import { idClass } from '../bson/id-class.js';
-import { isLossless, losslessValue } from '../bson/lossless.js';
-import { findValue, type RawValue } from '../bson/scan.js';
+import { findValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
+import { idFilter } from '../cluster/id-filter.js';
 import { matchingAll } from '../cluster/matching-all.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { openAtTime, openPresent, readTarget } from '../cluster/snapshot-read.js';
@@ -112,13 +112,6 @@ async function readByIds(
 
 function idBytes(entries: readonly RereadEntry[]): number {
   return entries.reduce((sum, { id }) => sum + id.bytes.length, 0);
-}
-
-/** Matches the documents of some `_id`s, and all documents with the type of an `_id` that cannot be sent. */
-function idFilter(ids: readonly RawValue[]): Document {
-  const byValue = { _id: { $in: ids.filter(isLossless).map(losslessValue) } };
-  const types = new Set(ids.filter((id) => !isLossless(id)).map(({ type }) => type));
-  return types.size === 0 ? byValue : { $or: [byValue, { _id: { $type: [...types] } }] };
 }
 
 function sortIn(documents: DocumentsByClass, document: Uint8Array, wanted: ReadonlySet<string>): void {

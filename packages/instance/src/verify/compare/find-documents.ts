@@ -1,8 +1,9 @@
 import type { Document } from 'mongodb';
 import { idClass } from '../../bson/id-class.js';
-import { isLossless, losslessValue } from '../../bson/lossless.js';
 import type { RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
+import { commandBytesMax, partsWithin } from '../../cluster/driver/write-limits.js';
+import { idFilter } from '../../cluster/id-filter.js';
 import { matchingAll } from '../../cluster/matching-all.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
@@ -67,6 +68,14 @@ export function lookupName(id: RawValue): string {
  * @returns by `lookupName`; every requested `_id` has an entry
  */
 export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Promise<Map<string, FoundDocuments>> {
+  const found = new Map<string, FoundDocuments>();
+  for (const part of partsWithin(ids, ({ bytes }) => bytes.length, commandBytesMax))
+    for (const [name, documents] of await findPart(deps, part)) found.set(name, documents);
+  return found;
+}
+
+/** @param ids fit into one command */
+async function findPart(deps: Lookup, ids: readonly RawValue[]): Promise<Map<string, FoundDocuments>> {
   const { client, database, signal } = deps;
   const groups = new Map(ids.map((id) => [lookupName(id), new DocumentGroup()]));
   const cursor = await client.openCursor(
@@ -96,13 +105,6 @@ export function findCommand({ collection, after, filter, idsOnly }: Lookup): Doc
     ...(idsOnly === true ? { projection: { _id: 1 } } : {}),
     readConcern: { level: 'majority', afterClusterTime: timestampOf(after) },
   };
-}
-
-/** Finds the documents of some `_id`s. For values that cannot be sent it reads all documents of their type. */
-function idFilter(ids: readonly RawValue[]): Document {
-  const byValue = { _id: { $in: ids.filter(isLossless).map(losslessValue) } };
-  const types = new Set(ids.filter((id) => !isLossless(id)).map(({ type }) => type));
-  return types.size === 0 ? byValue : { $or: [byValue, { _id: { $type: [...types] } }] };
 }
 
 class DocumentGroup {
