@@ -28,6 +28,13 @@ export interface Sharding {
   everMoved: boolean;
 }
 
+/** An index that some shards of a collection lack, or have in another form. */
+export interface UnevenIndex {
+  name: string;
+  /** The different forms, without the lack of it. */
+  forms: Document[];
+}
+
 /** One collection or view as a cluster's catalog shows it. */
 export interface CatalogEntry {
   database: string;
@@ -42,6 +49,8 @@ export interface CatalogEntry {
   options: Document;
   /** Index specifications as `listIndexes` shows them, decoded by `decodeIndex`, `_id_` included; empty for views. */
   indexes: Document[];
+  /** Of a destination: the indexes that its shards have in different ways. They are not among `indexes`. */
+  unevenIndexes?: UnevenIndex[];
   sharding: Sharding | null;
   /** The shard that holds an unsharded collection (its database's primary). */
   primaryShard: string;

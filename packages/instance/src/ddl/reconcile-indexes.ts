@@ -1,14 +1,21 @@
 import type { Document } from 'mongodb';
-import { buildIndexes, isBuiltAs } from '../catalog/make/build-indexes.js';
+import { buildIndexes, isBuiltAs, sendCreateIndexes } from '../catalog/make/build-indexes.js';
 import { dropIndex } from '../catalog/make/drop-index.js';
 import type { IndexBuilding, MayPass } from '../catalog/make/index-building.js';
 import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
 import { indexesMax, indexSignature, isIdIndex, portableIndex } from '../catalog/index-spec.js';
+import { isIdKey, supportingIndex } from '../catalog/plan/index-plan.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
 import { serverCode } from '../catalog/server-code.js';
 import { codeOf } from '../cluster/failure.js';
 import { type LedDestination, meaning } from './destination-collections.js';
+
+/**
+ * Name of the index that supports a shard key while its own one is replaced, and its last field: one that no document
+ * has gives the index a form of its own.
+ */
+const SUBSTITUTE = 'convoy_substitute';
 
 /** The destination, and the builds that it refuses for the moment. */
 interface ReconcileDependencies extends Pick<LedDestination, 'destination' | 'confirm' | 'skip'> {
@@ -17,7 +24,7 @@ interface ReconcileDependencies extends Pick<LedDestination, 'destination' | 'co
 
 /**
  * Brings the indexes of a collection to the plan, in their temporary form. Conflicting indexes are dropped first, then
- * missing ones built, then extra ones dropped, so that a shard key always has its index. Where a collection cannot have
+ * missing ones built, then extra ones dropped; a shard key has an index at all times. Where a collection cannot have
  * all of them at once, the extra ones are dropped first too.
  * @param plan under the name that the collection has on the destination
  * @param found the collection as the destination has it
@@ -31,10 +38,14 @@ export async function reconcileIndexes(
 ): Promise<void> {
   const wanted = plan.indexes.flatMap(({ temporary }): Document[] => (temporary === null ? [] : [temporary]));
   const byName = new Map(wanted.map((index) => [index.name as string, index]));
-  const present = found.indexes
-    .filter((index) => !isIdIndex(index))
-    .map((index): Document => portableIndex(namespaceOf(found), index).index);
-  const surplus = present.filter((index) => !isWanted(index, byName));
+  const portable = (index: Document): Document => portableIndex(namespaceOf(found), index).index;
+  const present = found.indexes.filter((index) => !isIdIndex(index)).map(portable);
+  // Where only some shards have a wanted one, it is built on the others.
+  const uneven = (found.unevenIndexes ?? []).map(({ forms }) => forms.map(portable));
+  const surplus: Document[] = [
+    ...present.filter((index) => !isWanted(index, byName)),
+    ...uneven.filter((forms) => !forms.every((form) => isWanted(form, byName))).flatMap((forms) => forms.slice(0, 1)),
+  ];
   const missing = wanted.filter(
     (index) => !present.some((there) => there.name === index.name && isBuiltAs(there, index)),
   );
@@ -50,10 +61,39 @@ export async function reconcileIndexes(
     skip: deps.skip,
     mayPass: deps.mayPass,
   };
-  for (const index of surplus.filter(isInTheWay)) await dropSurplus(building, found, index.name as string);
+  const dropEach = async (indexes: readonly Document[]): Promise<void> => {
+    for (const { name } of indexes) await dropSurplus(building, found, name as string);
+  };
+  const inTheWay = surplus.filter(isInTheWay);
+  const ofKey = inTheWay.filter((index) => supportsKey(plan, [index]));
+  await dropEach(inTheWay.filter((index) => !ofKey.includes(index)));
+  const isBare =
+    ofKey.length > 0 &&
+    !supportsKey(
+      plan,
+      present.filter((index) => !inTheWay.includes(index)),
+    );
+  if (isBare) {
+    await building.confirm();
+    await sendCreateIndexes(building.client, plan, [substituteOf(plan)], signal, building.meaning);
+  }
+  await dropEach(ofKey);
   await buildIndexes(building, plan, wanted);
-  for (const index of surplus.filter((one) => !isInTheWay(one)))
-    await dropSurplus(building, found, index.name as string);
+  await dropEach(surplus.filter((index) => !inTheWay.includes(index)));
+  if (isBare) await dropSurplus(building, found, SUBSTITUTE);
+}
+
+/** Whether one of these indexes beside that on `_id` supports the shard key, and none on `_id` does. */
+function supportsKey({ sharding }: CollectionPlan, indexes: readonly Document[]): boolean {
+  return sharding !== null && !isIdKey(sharding.key) && supportingIndex(indexes, sharding.key, false) !== undefined;
+}
+
+/**
+ * Supports the shard key while its index is replaced by one of the same form: servers do not drop the last one that
+ * does (SERVER-6491). If a leader ends meanwhile, the next one finds it as an extra index.
+ */
+function substituteOf({ sharding }: CollectionPlan): Document {
+  return { key: new Map([...(sharding?.key ?? []), [SUBSTITUTE, 1]]), name: SUBSTITUTE };
 }
 
 function isWanted(index: Document, wanted: ReadonlyMap<string, Document>): boolean {

@@ -88,7 +88,8 @@ const table = `
   344 AuditingNotEnabled, 345 RuntimeAuditConfigurationNotEnabled, 346 ChangeStreamInvalidated, 347 APIMismatchError
   349 KeyPatternShorterThanBound, 350 ReshardCollectionTruncatedError, 352 UnsupportedOpQueryCommand
   353 NonRetryableTenantMigrationConflict, 354 LoadBalancerSupportMismatch, 357 InvalidBSONType
-  361 CollectionUUIDMismatch, 371 UserWritesBlocked, 9001 SocketException, 10003 CannotGrowDocumentInCappedNamespace
+  361 CollectionUUIDMismatch, 370 CannotDropShardKeyIndex, 371 UserWritesBlocked
+  9001 SocketException, 10003 CannotGrowDocumentInCappedNamespace
   10058 LegacyNotPrimary, 10107 NotWritablePrimary, 10334 BSONObjectTooLarge, 11000 DuplicateKey
   11600 InterruptedAtShutdown, 11601 Interrupted, 11602 InterruptedDueToReplStateChange
   12586 BackgroundOperationInProgressForDatabase, 12587 BackgroundOperationInProgressForNamespace

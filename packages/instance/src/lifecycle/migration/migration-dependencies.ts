@@ -6,7 +6,6 @@ import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { compileNamespaceFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
 import { compileNamespaceRemap, type NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { CompareOptions } from '../../catalog/plan/compare-catalogs.js';
-import { withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
 import { readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
 import { restoredEntry } from '../../catalog/stored-catalog.js';
@@ -76,7 +75,7 @@ export function remapOf(record: Pick<MigrationRecord, 'options'>): NamespaceRema
 
 /**
  * The destination's catalog as it is now: everything under a name that an included namespace has there. An index that
- * only some of its shards have is none.
+ * its shards have in different ways is among `unevenIndexes`.
  */
 export async function readDestinationCatalog(
   { runtime, destination, watch }: Pick<MigrationDependencies, 'runtime' | 'destination' | 'watch'>,
@@ -88,7 +87,14 @@ export async function readDestinationCatalog(
     () => readCatalogReport(destination, filter, signal),
     signal,
   );
-  return withChosenIndexes(report, { indexConflicts: 'skip' }).report.catalog;
+  return report.catalog.map((entry) => {
+    const unevenIndexes = report.inconsistentIndexes
+      .filter(({ namespace }) => namespace === namespaceOf(entry))
+      .map(({ index, forms }) => ({ name: index, forms: forms.flatMap((form) => form.index ?? []) }));
+    if (unevenIndexes.length === 0) return entry;
+    const uneven = new Set(unevenIndexes.map(({ name }) => name));
+    return { ...entry, unevenIndexes, indexes: entry.indexes.filter(({ name }) => !uneven.has(name as string)) };
+  });
 }
 
 /** How the destination's definitions of a migration are compared with the source's. */

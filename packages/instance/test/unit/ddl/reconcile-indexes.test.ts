@@ -1,8 +1,9 @@
 import { BSON, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { planCollection } from '../../../src/catalog/plan/destination-plan.js';
-import type { CatalogEntry } from '../../../src/catalog/namespace.js';
+import type { CatalogEntry, UnevenIndex } from '../../../src/catalog/namespace.js';
 import { reconcileIndexes } from '../../../src/ddl/reconcile-indexes.js';
+import { serverError } from '../model/calls.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 import { indexAsRead } from '../catalog/as-read.js';
@@ -11,7 +12,7 @@ import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const id = { v: 2, key: { _id: 1 }, name: '_id_' };
 
-function entryOf(indexes: Document[]): CatalogEntry {
+function entryOf(indexes: Document[], shardKey?: string): CatalogEntry {
   return {
     database: 'shop',
     name: 'orders',
@@ -19,7 +20,8 @@ function entryOf(indexes: Document[]): CatalogEntry {
     uuid: '0a'.repeat(16),
     options: {},
     indexes: [id, ...indexes].map(indexAsRead),
-    sharding: null,
+    sharding:
+      shardKey === undefined ? null : { key: new Map([[shardKey, 1]]), unique: false, chunks: [], everMoved: false },
     primaryShard: 's0',
     sizeBytes: 0,
     documentCount: 0,
@@ -29,13 +31,20 @@ function entryOf(indexes: Document[]): CatalogEntry {
 const replaced = new Error('replaced');
 const confirmed = (): Promise<void> => Promise.resolve();
 
-/** All commands that were sent. */
+/** Whether a key, which may have been sent as a map, starts with a field. */
+function startsWith(key: unknown, field: string): boolean {
+  return [...(key instanceof Map ? key.keys() : Object.keys(key as Document))][0] === field;
+}
+
+/** All commands that were sent. The destination refuses to drop the last index of a shard key. */
 async function sentFor(
   source: Document[],
   there: Document[],
   indexScope: IndexScope,
   version: [number, number, number],
   confirm = confirmed,
+  shardKey?: string,
+  unevenIndexes: UnevenIndex[] = [],
 ): Promise<Document[]> {
   let present = [id, ...there];
   const client = new FakeNodeClient('router', {
@@ -44,22 +53,27 @@ async function sentFor(
       present = [...present, ...(command.indexes as Document[])];
       return {};
     },
+    aggregate: () => ({ cursor: { firstBatch: present.map((spec) => ({ shard: 's0', spec })) } }),
     dropIndexes: (_database, command) => {
-      present = present.filter(({ name }) => name !== command.index);
+      const left = present.filter(({ name }) => name !== command.index);
+      if (shardKey !== undefined && !left.some(({ key }) => startsWith(key, shardKey))) throw serverError(370);
+      present = left;
       return {};
     },
     collMod: () => ({}),
   });
   const destination = fakeCluster({ router: client, version });
-  const { plan } = planCollection(entryOf(source), {
+  const { plan } = planCollection(entryOf(source, shardKey), {
     source: { shardIds: ['s0'] },
     destination,
     indexScope,
     remap: noRemap,
   });
-  await reconcileIndexes({ destination, confirm }, plan, entryOf(there), never).catch((error: unknown) => {
-    if (error !== replaced) throw error;
-  });
+  await reconcileIndexes({ destination, confirm }, plan, { ...entryOf(there, shardKey), unevenIndexes }, never).catch(
+    (error: unknown) => {
+      if (error !== replaced) throw error;
+    },
+  );
   return client.sent.map(({ command }) => command);
 }
 
@@ -68,8 +82,14 @@ function nameOf({ name, unique }: Document): string {
 }
 
 /** The commands that change something, in short. */
-async function changesFor(source: Document[], there: Document[], indexScope: IndexScope = 'all'): Promise<string[]> {
-  return (await sentFor(source, there, indexScope, [7, 0, 0])).flatMap((command) => {
+async function changesFor(
+  source: Document[],
+  there: Document[],
+  indexScope: IndexScope = 'all',
+  shardKey?: string,
+  uneven?: UnevenIndex[],
+): Promise<string[]> {
+  return (await sentFor(source, there, indexScope, [7, 0, 0], confirmed, shardKey, uneven)).flatMap((command) => {
     if ('createIndexes' in command) return [`build ${(command.indexes as Document[]).map(nameOf).join(', ')}`];
     if ('dropIndexes' in command) return [`drop ${String(command.index)}`];
     return 'collMod' in command ? [`change ${String((command.index as Document).name)}`] : [];
@@ -119,6 +139,59 @@ it.each<[string, Document[], Document[], string[]]>([
 ])('indexes: %s', async (_what, source, there, expected) => {
   expect(await changesFor(source, there)).toEqual(expected);
 });
+
+it.each<[string, Document[], Document[], string, string[]]>([
+  [
+    'has another one for its key while that is replaced',
+    [{ ...a, name: 'other' }],
+    [a],
+    'a',
+    ['build convoy_substitute', 'drop a_1', 'build other', 'drop convoy_substitute'],
+  ],
+  ['gets the index that a dropped one leaves it without', [], [{ ...a, name: 'other' }], 'a', substituted('a_1')],
+  [
+    'keeps what a former leader has left for it meanwhile',
+    [{ ...a, name: 'other' }],
+    [a, { v: 2, key: { a: 1, convoy_substitute: 1 }, name: 'convoy_substitute' }],
+    'a',
+    ['drop a_1', 'build other', 'drop convoy_substitute'],
+  ],
+  [
+    'needs none beside a longer one',
+    [
+      { ...a, name: 'other' },
+      { v: 2, key: { a: 1, b: 1 }, name: 'a_1_b_1' },
+    ],
+    [a, { v: 2, key: { a: 1, b: 1 }, name: 'a_1_b_1' }],
+    'a',
+    ['drop a_1', 'build other'],
+  ],
+  [
+    'needs none beside that on `_id`',
+    [{ v: 2, key: { _id: 1, b: 1 }, name: 'other' }],
+    [{ v: 2, key: { _id: 1, b: 1 }, name: 'mine' }],
+    '_id',
+    ['drop mine', 'build other'],
+  ],
+])('a sharded collection %s', async (_what, source, there, shardKey, expected) => {
+  expect(await changesFor(source, there, 'all', shardKey)).toEqual(expected);
+});
+
+it.each<[string, Document[], Document[], string[]]>([
+  ['is built on the others', [a], [a], ['build a_1']],
+  ['that is not wanted is dropped', [], [a], ['drop a_1']],
+  ['of another form is dropped and built', [a], [{ ...a, key: { a: 1, b: 1 } }], ['drop a_1', 'build a_1']],
+  ['of several forms is dropped and built', [a], [a, { ...a, sparse: true }], ['drop a_1', 'build a_1']],
+])('an index of some shards %s', async (_what, source, forms, expected) => {
+  expect(await changesFor(source, [], 'all', undefined, [{ name: 'a_1', forms: forms.map(indexAsRead) }])).toEqual(
+    expected,
+  );
+});
+
+/** The changes that replace index `other` on the shard key by one of another name. */
+function substituted(name: string): string[] {
+  return ['build convoy_substitute', 'drop other', `build ${name}`, 'drop convoy_substitute'];
+}
 
 function changesAmong(sent: readonly Document[]): Document[] {
   return sent.filter((command) => !('listIndexes' in command));

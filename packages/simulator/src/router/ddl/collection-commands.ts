@@ -1,4 +1,5 @@
-import type { Doc } from '../../bson/value.js';
+import { encodeDocument } from '../../bson/encode.js';
+import type { Doc, Value } from '../../bson/value.js';
 import { UUID } from 'bson';
 import type { ShardKeyPattern } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
@@ -277,8 +278,13 @@ export async function dropIndexesCommand(context: RouterContext, request: Comman
   const shards = context.holdersOf(namespace);
   if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', `ns not found ${namespace}`);
   const key = context.catalog.collection(namespace)?.key;
-  if (key === undefined || request.body.get('index') !== '*' || !keepsKeyIndexes(context, key))
-    return fanOut(context, request, shards);
+  const wanted = request.body.get('index');
+  if (key === undefined || !keepsKeyIndexes(context, key)) return fanOut(context, request, shards);
+  if (wanted !== '*') {
+    return fanOut(context, request, shards, request.body, (shard) =>
+      refuseLastOfKey(key, shard.access.collection(namespace)?.indexes ?? [], wanted),
+    );
+  }
   const [, ...secondary] = shards[0]?.access.collection(namespace)?.indexes ?? [];
   const others = secondary.filter((index) => !supportsKey(index, key)).map((index) => index.get('name') ?? null);
   const reply = await fanOut(context, request, shards, new Map([...request.body, ['index', others]]));
@@ -288,9 +294,23 @@ export async function dropIndexesCommand(context: RouterContext, request: Comman
   return reply;
 }
 
+/** Shards keep at least one visible index that supports the shard key (SERVER-6491, and its test in 6.0). */
+function refuseLastOfKey(key: ShardKeyPattern, indexes: readonly Doc[], wanted: Value | undefined): void {
+  const isNamed = (spec: Doc): boolean =>
+    (Array.isArray(wanted) ? wanted : [wanted]).some((one) =>
+      one instanceof Map
+        ? encodeDocument(one).equals(encodeDocument(spec.get('key') as Doc))
+        : one === spec.get('name'),
+    );
+  const supporting = indexes.filter((spec) => supportsKey(spec, key) && !isTrue(spec.get('hidden')));
+  if (supporting.length === 0 || !supporting.every(isNamed)) return;
+  const shown = "Cannot drop the only compatible index for this collection's shard key";
+  throw new CommandError(370, 'CannotDropShardKeyIndex', shown);
+}
+
 /**
- * Whether `*` keeps the index that the shard key needs. 5.0.7 does not (recorded). Later releases do unless the key is
- * hashed (manual: `dropIndexes`).
+ * Whether `dropIndexes` keeps an index that the shard key needs. 5.0.7 does not (recorded). Later releases do unless
+ * the key is hashed (manual: `dropIndexes`).
  */
 function keepsKeyIndexes({ version }: RouterContext, key: ShardKeyPattern): boolean {
   return version.atLeast(6, 0) && key.hashedIndex < 0;

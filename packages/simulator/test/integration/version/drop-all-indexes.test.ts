@@ -19,3 +19,29 @@ it.each([
   await client.close();
   await cluster.close();
 });
+
+it.each([
+  ['5.0', { k: 1 }, null],
+  ['8.0', { k: 1 }, 370],
+  ['8.0', { k: 'hashed' }, null],
+] as const)('on %s, dropping the last index of shard key %j is answered %j', async (version, key, code) => {
+  const cluster = await startCluster({ shards: 2, version });
+  const client = await MongoClient.connect(cluster.connectionString);
+  await client.db('admin').command({ enableSharding: 'app' });
+  await client.db('admin').command({ shardCollection: 'app.c', key });
+  const collection = client.db('app').collection('c');
+  const [own] = (await collection.indexes()).filter(({ name }) => name !== '_id_');
+  await collection.createIndexes([{ key: { ...key, v: 1 }, name: 'longer' }]);
+  const dropped = async (index: unknown): Promise<unknown> =>
+    client
+      .db('app')
+      .command({ dropIndexes: 'c', index })
+      .then(
+        () => null,
+        (error: unknown) => (error as { code: unknown }).code,
+      );
+  expect(await dropped([own?.name, 'longer'])).toBe(code);
+  if (code !== null) expect([await dropped({ ...key }), await dropped('longer')]).toEqual([null, code]);
+  await client.close();
+  await cluster.close();
+});

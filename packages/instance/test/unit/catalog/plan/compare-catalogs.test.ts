@@ -55,6 +55,13 @@ describe('compareCatalogs', () => {
     ]);
   });
 
+  it('finds an index that only some shards of the destination have, wanted or not', () => {
+    const unevenIndexes = [{ name: 'ttl', forms: [ttl] }];
+    const details = (source: Document[]): string[] =>
+      compareCatalogs([entry({}, source)], [entry({ unevenIndexes })], final).map(({ detail }) => detail);
+    expect([details([]), details([ttl])]).toEqual([['ttl is extra'], ['ttl is missing']]);
+  });
+
   it.each([['unique'], ['hidden'], ['prepareUnique']])('finds an index whose %s was not restored', (attribute) => {
     const index = { v: 2, key: { a: 1 }, name: 'a_1' };
     const differences = compareCatalogs([entry({}, [{ ...index, [attribute]: true }])], [entry({}, [index])], final);
