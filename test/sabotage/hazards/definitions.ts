@@ -245,8 +245,44 @@ export const definitionHazards: readonly Hazard[] = [
     handling:
       'Only what a server itself refuses is skipped, and no index that a shard key needs: neither by a failed build ' +
       'nor by a record. A failed build is taken back on all shards. An index that only some shards of the ' +
-      'destination have counts as missing: the next attempt builds it on the others.',
+      'destination have is built on the others, or dropped where it is not wanted. Servers do not drop the last ' +
+      'index that supports a shard key: another one supports it while Convoy replaces that.',
     sabotages: [
+      {
+        takesOut: 'the index that supports a shard key while its own one is replaced',
+        file: instance('ddl/reconcile-indexes.ts'),
+        symbol: 'reconcileIndexes',
+        find: '  if (isBare) {\n    await building',
+        replace: '  if (isBare && !isBare) {\n    await building',
+        tests: [
+          instanceTest('ddl/reconcile-indexes.test.ts', 'a sharded collection %s'),
+          integrationTest(
+            'ddl/shard-key-index.test.ts',
+            'the only index of a shard key is replaced where the destination refuses to drop it',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the indexes that only some shards of the destination have',
+        file: instance('ddl/reconcile-indexes.ts'),
+        symbol: 'reconcileIndexes',
+        find: '(found.unevenIndexes ?? [])',
+        replace: '(found.unevenIndexes ?? []).slice(0, 0)',
+        tests: [instanceTest('ddl/reconcile-indexes.test.ts', 'an index of some shards %s')],
+      },
+      {
+        takesOut: 'them in the comparison of definitions',
+        file: instance('catalog/plan/compare-catalogs.ts'),
+        symbol: 'compareIndexes',
+        find: '...(found.unevenIndexes ?? []).map((index) => index.name)',
+        replace: '...(found.unevenIndexes ?? []).slice(0, 0).map((index) => index.name)',
+        tests: [
+          instanceTest(
+            'catalog/plan/compare-catalogs.test.ts',
+            'finds an index that only some shards of the destination have, wanted or not',
+          ),
+        ],
+      },
       {
         takesOut: 'the shards that lack an index which another one has',
         file: instance('catalog/make/present-indexes.ts'),

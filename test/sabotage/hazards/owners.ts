@@ -99,8 +99,8 @@ export const ownerHazards: readonly Hazard[] = [
     hazard: 'The last writes of a dead or frozen process arrive after its successor has begun',
     handling:
       'Writes use server sessions of the task, numbered by epoch. A successor fences them on every shard before it ' +
-      'reads anything. An owner fences the session of every write that it had to retry. Its writes of state have ' +
-      'numbers: a late copy undoes no later one.',
+      'reads anything. An owner fences the session of every write that it had to retry. Writes of state have numbers ' +
+      'or conditions: a late copy undoes no later one.',
     sabotages: [
       {
         takesOut: 'the fence of a restarted instance',
@@ -187,6 +187,48 @@ export const ownerHazards: readonly Hazard[] = [
         find: 'const present = { epoch: this.epoch, ...this.#order.upToNow() };',
         replace: 'const present = { epoch: this.epoch };',
         tests: [instanceTest('store/late-copies.test.ts', 'removes no mismatch that was found again')],
+      },
+      {
+        takesOut: 'the refusal to write an entry of the DDL journal again that is done',
+        file: instance('store/ddl-journal.ts'),
+        symbol: 'append',
+        find: "$nor: [{ epoch: leaderEpoch, state: 'done' }]",
+        replace: "$nor: [{ epoch: -1, state: 'done' }]",
+        tests: [instanceTest('store/late-copies.test.ts', 'makes no DDL change undone that is done')],
+      },
+      {
+        takesOut: "the order of a leader's writes, in that of UUID pairs",
+        file: instance('store/uuid-pairs.ts'),
+        symbol: 'record',
+        find: 'epoch: { $lte: this.leaderEpoch }, ...this.#order.upToNow() };',
+        replace: 'epoch: { $lte: this.leaderEpoch } };',
+        tests: [instanceTest('store/late-copies.test.ts', 'gives no collection back its former counterpart')],
+      },
+      {
+        takesOut: 'the comparison of a report with the stored one',
+        file: instance('lifecycle/run/member.ts'),
+        symbol: 'followCommit',
+        find: 'if (isNews(found, watch.view.tasks.get(sync.taskId)?.drained ?? null)) {',
+        replace: 'if (isNews(found, before)) {\n      before = found;',
+        tests: [
+          instanceTest(
+            'lifecycle/run/member.test.ts',
+            'a task reports again what a late copy of its earlier report has replaced, and nothing else twice',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the sessions of the tasks of others',
+        file: instance('lifecycle/run/keep-sessions.ts'),
+        symbol: 'keepSessions',
+        find: '[...watch.view.tasks.values()].flatMap',
+        replace: '[...watch.view.tasks.values()].slice(0, 1).flatMap',
+        tests: [
+          instanceTest(
+            'lifecycle/run/keep-sessions.test.ts',
+            'the sessions of all tasks are refreshed until the commit, whoever owns them',
+          ),
+        ],
       },
     ],
   },

@@ -71,13 +71,11 @@ export class DdlJournal {
    */
   async append(leaderEpoch: number, ordinal: number, found: FoundDdlChange, signal: AbortSignal): Promise<DdlChange> {
     const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
-    const place = { _id: placeOf(ordinal), epoch: { $lte: leaderEpoch } };
+    const _id = placeOf(ordinal);
+    // A router may apply a copy of this write late, after the entry is done.
+    const place = { _id, epoch: { $lte: leaderEpoch }, $nor: [{ epoch: leaderEpoch, state: 'done' }] };
     await refusingStale(() =>
-      this.metadata.upsertEach(
-        'ddlChanges',
-        [{ q: place, u: { ...ddlChange, _id: place._id, epoch: leaderEpoch } }],
-        signal,
-      ),
+      this.metadata.upsertEach('ddlChanges', [{ q: place, u: { ...ddlChange, _id, epoch: leaderEpoch } }], signal),
     );
     await this.records.raiseDdlChanges(leaderEpoch, { known: ordinal }, signal);
     return ddlChange;

@@ -1,5 +1,7 @@
+import type { Document } from 'mongodb';
 import type { Metadata } from './metadata.js';
 import { refusingStale } from './refusing-stale.js';
+import { WriteOrder, type Written } from './write-order.js';
 
 /** UUIDs of one collection on both clusters, each 32 hexadecimal digits. */
 export interface UuidPair {
@@ -14,13 +16,17 @@ export interface UuidPair {
 export class UuidPairs {
   readonly #destinationUuids: Map<string, string>;
   readonly #recorded: Set<string>;
+  readonly #order: WriteOrder;
 
   private constructor(
     private readonly metadata: Pick<Metadata, 'upsertEach'>,
     private readonly leaderEpoch: number,
-    stored: Iterable<[string, string]>,
+    stored: readonly Document[],
   ) {
-    this.#destinationUuids = new Map(stored);
+    this.#destinationUuids = new Map(stored.map((pair) => [String(pair._id), String(pair.destinationUuid)]));
+    const own = stored.flatMap(({ written }) => (written as Written | undefined) ?? []);
+    const numbers = own.filter(({ epoch }) => epoch === leaderEpoch).map(({ number }) => number);
+    this.#order = new WriteOrder(leaderEpoch, Math.max(0, ...numbers));
     this.#recorded = new Set(this.#destinationUuids.values());
   }
 
@@ -29,12 +35,7 @@ export class UuidPairs {
     leaderEpoch: number,
     signal: AbortSignal,
   ): Promise<UuidPairs> {
-    const stored = await metadata.find('uuids', {}, signal);
-    return new UuidPairs(
-      metadata,
-      leaderEpoch,
-      stored.map((pair) => [String(pair._id), String(pair.destinationUuid)]),
-    );
+    return new UuidPairs(metadata, leaderEpoch, await metadata.find('uuids', {}, signal));
   }
 
   /** UUID on the destination; null when none is recorded. */
@@ -54,9 +55,10 @@ export class UuidPairs {
 
   /** @throws ConvoyError `staleEpoch` when a later leader has recorded one of them */
   async record(pairs: readonly UuidPair[], signal: AbortSignal): Promise<void> {
+    const written = this.#order.next();
     const statements = pairs.map(({ sourceUuid, destinationUuid }) => {
-      const q = { _id: sourceUuid, epoch: { $lte: this.leaderEpoch } };
-      return { q, u: { _id: sourceUuid, epoch: this.leaderEpoch, destinationUuid } };
+      const q = { _id: sourceUuid, epoch: { $lte: this.leaderEpoch }, ...this.#order.upToNow() };
+      return { q, u: { _id: sourceUuid, epoch: this.leaderEpoch, destinationUuid, written } };
     });
     await refusingStale(() => this.metadata.upsertEach('uuids', statements, signal));
     for (const { sourceUuid, destinationUuid } of pairs) {

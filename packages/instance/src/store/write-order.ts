@@ -11,18 +11,20 @@ export interface Written {
  * do not count.
  */
 export class WriteOrder {
-  #latest = 0;
-
-  constructor(private readonly epoch: number) {}
+  /** @param latest number of the latest write that this owner has made before */
+  constructor(
+    private readonly epoch: number,
+    private latest = 0,
+  ) {}
 
   /** For the next write, stored as `written`. */
   next(): Written {
-    this.#latest += 1;
-    return { epoch: this.epoch, number: this.#latest };
+    this.latest += 1;
+    return { epoch: this.epoch, number: this.latest };
   }
 
   /** The condition that this owner has written nothing later than the latest write so far. */
   upToNow(): Document {
-    return { $nor: [{ 'written.epoch': this.epoch, 'written.number': { $gt: this.#latest } }] };
+    return { $nor: [{ 'written.epoch': this.epoch, 'written.number': { $gt: this.latest } }] };
   }
 }

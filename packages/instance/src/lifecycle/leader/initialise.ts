@@ -65,6 +65,8 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
   const refused: Warning[] = [];
   const onWarning = (warning: Warning): void => void refused.push(warning);
   const created = await makeCollections(deps, leaderEpoch, catalog, plan, signal, onWarning);
+  // A collection that an earlier leader created may be gone from the source: nothing is copied yet.
+  await deps.metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, signal);
   const pairs = await UuidPairs.read(deps.metadata, leaderEpoch, signal);
   await pairs.record(
     created.filter(({ sourceUuid }) => sourceUuid !== ''),

@@ -5,18 +5,19 @@ import type { Runtime } from '../migration/runtime.js';
 /** Servers forget sessions, and with them the fence against former owners, after 30 minutes without use. */
 const sessionRefresh_ms = 5 * 60_000;
 
-/** Refreshes the write sessions of tasks, also of paused ones, until the migration is committed. */
+/**
+ * Refreshes the write sessions of all tasks until the migration is committed: a task's own process may have ended, and
+ * a former one may only be frozen.
+ */
 export async function keepSessions(
-  runtime: Pick<Runtime, 'clock' | 'retrying'>,
+  runtime: { clock: Pick<Runtime['clock'], 'sleep'>; retrying: Runtime['retrying'] },
   destination: Pick<ClusterClient, 'router'>,
   watch: Pick<MigrationWatch, 'view'>,
-  taskIds: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
   while (watch.view.record.phase !== 'committed') {
     await runtime.clock.sleep(sessionRefresh_ms, signal);
-    const sessions = taskIds.flatMap((id) => watch.view.tasks.get(id)?.sessions ?? []);
-    const refreshSessions = sessions.map((id) => ({ id }));
+    const refreshSessions = [...watch.view.tasks.values()].flatMap(({ sessions }) => sessions.map((id) => ({ id })));
     await runtime.retrying(
       'refresh sessions',
       () => destination.router.command('admin', { refreshSessions }, { signal }),

@@ -226,7 +226,6 @@ export async function followCommit(
 ): Promise<void> {
   const { watch, fleet } = deps;
   let drained = 0;
-  let reported: DrainedRound | null = null;
   const isPassed = ({ record }: MigrationView): boolean =>
     isOpeningDecided(record) || (record.commit?.round ?? 0) > drained;
   for (;;) {
@@ -240,9 +239,9 @@ export async function followCommit(
       drained = commit.round;
     }
     const found = drainedRound(drained, sync.stats(), before, view.record.lastLook ?? null);
-    if (isNews(found, reported)) {
+    // Against what is stored: a router may apply a copy of an earlier report late.
+    if (isNews(found, watch.view.tasks.get(sync.taskId)?.drained ?? null)) {
       await deps.taskRecords.update(sync.taskId, sync.epoch, { drained: found }, hard);
-      reported = found;
       fleet.wake();
     }
     const isLookedAt = (view.record.lastLook ?? null) === null || found.lookedTo !== undefined;

@@ -129,11 +129,11 @@ export class MigrationRun {
       if (!this.view.record.sourceReleased) this.#afterFailure = this.#releaseSource();
       return;
     }
-    const { runtime, destination, ownIds } = this.deps;
+    const { runtime, destination } = this.deps;
     this.#work = Promise.all([
       this.#guarded(this.#end.signal, (signal) => this.#watchUntilCommitted(signal)),
       this.#guarded(this.#end.signal, (signal) => leadWhenElected(this.#migration, signal)),
-      this.#guarded(this.#end.signal, (signal) => keepSessions(runtime, destination, this.#watch, ownIds, signal)),
+      this.#guarded(this.#end.signal, (signal) => keepSessions(runtime, destination, this.#watch, signal)),
       this.#guarded(this.#end.signal, (signal) => this.#own.endWhenReplaced(signal)),
     ]).then(() => undefined);
     this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));

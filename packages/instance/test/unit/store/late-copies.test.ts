@@ -2,10 +2,12 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Binary, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
+import { DdlJournal } from '../../../src/store/ddl-journal.js';
 import { Metadata, type MetadataCollection } from '../../../src/store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../../src/store/migration-record.js';
 import { TaskRecords } from '../../../src/store/task-record.js';
 import { readStoredEntries, storeEntries, TaskStorage } from '../../../src/store/task-storage.js';
+import { UuidPairs } from '../../../src/store/uuid-pairs.js';
 import { VerificationStorage } from '../../../src/store/verification-storage.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { collectionOf, never, once } from '../model/parts.js';
@@ -32,6 +34,14 @@ beforeEach(() => {
   metadata = new Metadata(clientWith({ label: 'router', command }), once);
 });
 
+const begun = {
+  release: '1',
+  options: parseStartRequest({ source: 'cluster0', destination: 'cluster1' }),
+  source: { name: 'cluster0', clusterId: 'a' },
+  destination: { name: 'cluster1', clusterId: 'b' },
+  access: 'direct',
+} as const;
+
 /** Applies every write so far once more, one at a time, and expects no change. */
 function expectNoEffectOfCopies(collection: MetadataCollection): void {
   const before = model.documents(collection);
@@ -53,7 +63,6 @@ describe('a copy of a write that a router applies late', () => {
 
   it('does not set a migration back', async () => {
     const records = new MigrationRecords(metadata);
-    const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
     const reversal: MigrationRecord['reversal'] = {
       turns: 0,
       sourceShards: [],
@@ -63,19 +72,7 @@ describe('a copy of a write that a router applies late', () => {
       openedCatalogEpoch: null,
       isOver: false,
     };
-    await records.begin(
-      {
-        release: '1',
-        options,
-        source: { name: 'cluster0', clusterId: 'a' },
-        destination: { name: 'cluster1', clusterId: 'b' },
-        access: 'direct',
-        taskIds: [],
-        warnings: [],
-        reversal,
-      },
-      never,
-    );
+    await records.begin({ ...begun, taskIds: [], warnings: [], reversal }, never);
     const epoch = await records.takeLeaderEpoch(never);
     written = [];
     const roundOf = (round: number, sealed: boolean) => ({
@@ -132,6 +129,31 @@ describe('a copy of a write that a router applies late', () => {
     expect(model.documents('tasks')).toMatchObject([
       { epoch, applyWatermark: times[1], checkpoint: times[1], acknowledged: 2 },
     ]);
+  });
+
+  it('makes no DDL change undone that is done', async () => {
+    const records = new MigrationRecords(metadata);
+    await records.begin({ ...begun, taskIds: [], warnings: [] }, never);
+    const epoch = await records.takeLeaderEpoch(never);
+    const journal = new DdlJournal(metadata, records);
+    const change = { uuid: 'a', database: 'shop', name: 'a', to: null, droppedUuid: null, time: timestampOf(1n) };
+    losesAnswer = true;
+    await journal.append(epoch, 1, { operation: 'create', ...change }, never);
+    await journal.finish(epoch, 1, new Binary(Buffer.from('a')), never);
+    expectNoEffectOfCopies('ddlChanges');
+    expect(model.documents('ddlChanges')).toMatchObject([{ state: 'done' }]);
+    await journal.append(await records.takeLeaderEpoch(never), 1, { operation: 'drop', ...change }, never);
+    expect(model.documents('ddlChanges')).toMatchObject([{ operation: 'drop', state: 'undone' }]);
+  });
+
+  it('gives no collection back its former counterpart', async () => {
+    for (const destinationUuid of ['1', '2']) {
+      losesAnswer = true;
+      const pairs = await UuidPairs.read(metadata, 1, never);
+      await pairs.record([{ sourceUuid: 'a', destinationUuid }], never);
+    }
+    expectNoEffectOfCopies('uuids');
+    expect(model.documents('uuids')).toMatchObject([{ destinationUuid: '2' }]);
   });
 
   it('puts no partition back to an earlier state', async () => {

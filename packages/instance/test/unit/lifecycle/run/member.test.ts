@@ -9,7 +9,7 @@ import type { CommitRound, MigrationRecord } from '../../../../src/store/migrati
 import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { Condition } from '../../../../src/store/condition.js';
 import { depsWith } from '../../model/deps-with.js';
-import { roundWith, statsWith, viewWith } from '../../model/migration-state.js';
+import { roundWith, statsWith, taskWith, viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
 
 type Sync = Parameters<typeof followCommit>[1];
@@ -109,6 +109,36 @@ it('a task reports that its stream has passed the last look, with the late write
   ]);
 });
 
+it('a task reports again what a late copy of its earlier report has replaced, and nothing else twice', async () => {
+  const drained: TaskRecord['drained'][] = [];
+  const view = viewWith({ phase: 'committing', commit: round(1) });
+  const tasks = new Map([['a', taskWith({})]]);
+  const store = (report: TaskRecord['drained']): void => void tasks.set('a', taskWith({ drained: report }));
+  let looks = 0;
+  const sleep = () => {
+    looks += 1;
+    if (looks === 2) store({ round: 0, eventsAbove: 0, deletedIn: [] });
+    if (looks === 4) view.record.phase = 'committed';
+    return Promise.resolve();
+  };
+  const deps = {
+    watch: { view: { ...view, tasks }, until: () => Promise.resolve(view) },
+    fleet: { wake: () => undefined },
+    runtime: { clock: { sleep } },
+    taskRecords: {
+      update: (_id: string, _epoch: number, set: Partial<TaskRecord>) => {
+        drained.push(set.drained ?? null);
+        store(set.drained ?? null);
+        return Promise.resolve();
+      },
+    },
+  };
+  const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats: () => statsWith() };
+  await followCommit(deps, sync, null, never, never);
+  const report = { round: 1, eventsAbove: 0, deletedIn: [] };
+  expect([looks, drained]).toEqual([4, [report, report]]);
+});
+
 it('a task leaves a round that it cannot drain as soon as a later one counts', async () => {
   const drained: TaskRecord['drained'][] = [];
   const asked: bigint[] = [];
@@ -196,7 +226,8 @@ describe('a task that waits for the end of the commit', () => {
   let ended: Promise<void>;
 
   beforeEach(async () => {
-    const view = viewWith({ phase: 'committing', commit: round(1) });
+    const tasks = new Map<string, TaskRecord>();
+    const view = { ...viewWith({ phase: 'committing', commit: round(1) }), tasks };
     ({ record } = view);
     [writesAbove, reported, wakes, changed] = [0, [], 0, new Condition()];
     const deps = {
@@ -210,8 +241,10 @@ describe('a task that waits for the end of the commit', () => {
       fleet: { wake: () => (wakes += 1) },
       runtime: { clock: { sleep: () => new Promise<void>((resolve) => (passTime = resolve)) } },
       taskRecords: {
-        update: (_id: string, _epoch: number, set: Partial<TaskRecord>) =>
-          Promise.resolve(void reported.push(set.drained ?? null)),
+        update: (id: string, _epoch: number, set: Partial<TaskRecord>) => {
+          reported.push(set.drained ?? null);
+          return Promise.resolve(void tasks.set(id, taskWith(set)));
+        },
       },
     };
     const sync = {
