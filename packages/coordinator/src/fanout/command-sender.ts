@@ -8,7 +8,6 @@ import { redisTime_ms } from '../redis/redis-time.js';
 import type { SignedRedis } from '../redis/signed-redis.js';
 import { settleWithin } from '../time/settle-within.js';
 import { EVENTS_RETAINED, jobOptions, openResult, sealJobData } from './command-job.js';
-import type { CommandJobData } from './command-job.js';
 
 /**
  * Instances that a command is added for at once: each takes a connection and some milliseconds of this process, and
@@ -44,6 +43,16 @@ function nextAnswer(
   return { value, cancel: () => clearTimeout(timer) };
 }
 
+/** A command on its way to a fleet. */
+interface SentCommand {
+  command: FleetCommand;
+  limit_ms: number;
+  /** By the clock of Redis. */
+  sentAt_ms: number;
+  /** When the time limit ends, by this process's monotonic clock. */
+  endsAt_ms: number;
+}
+
 /** An instance's result to come, with its id. */
 type Reply = Promise<[id: string, result: CommandResult]>;
 
@@ -65,35 +74,26 @@ export class CommandSender {
   async send(command: FleetCommand, ids: readonly string[], limit_ms: number): Promise<Map<string, CommandResult>> {
     const { connection, keys, limit_ms: redisCall_ms } = this.redis;
     const sentAt_ms = await callRedis(redisTime_ms(connection, keys), redisCall_ms);
-    const begin_ms = performance.now();
+    const sent = { command, limit_ms, sentAt_ms, endsAt_ms: performance.now() + limit_ms };
     const ahead = command.name === 'start' && ids.length > 1 ? ids.slice(0, 1) : [];
     const replies: Reply[] = [];
     if (ahead.length > 0) {
-      replies.push(...(await this.#sendToEach(ahead, command, sentAt_ms, sentAt_ms + limit_ms, limit_ms)));
+      replies.push(...(await this.#sendToEach(ahead, sent)));
       await settleWithin(replies, limit_ms * START_AHEAD_PART);
     }
-    const left_ms = limit_ms - (performance.now() - begin_ms);
-    const others = ids.slice(ahead.length);
-    replies.push(...(await this.#sendToEach(others, command, sentAt_ms, sentAt_ms + limit_ms, left_ms)));
+    replies.push(...(await this.#sendToEach(ids.slice(ahead.length), sent)));
     return new Map(await Promise.all(replies));
   }
 
   /** @returns the replies to come, once every instance has its command */
-  async #sendToEach(
-    ids: readonly string[],
-    { commandId, name, body }: FleetCommand,
-    sentAt_ms: number,
-    expiresAt_ms: number,
-    limit_ms: number,
-  ): Promise<Reply[]> {
+  async #sendToEach(ids: readonly string[], sent: SentCommand): Promise<Reply[]> {
     const replies: Reply[] = [];
     for (let at = 0; at < ids.length; at += ADDED_AT_ONCE_MAX) {
       const some = ids.slice(at, at + ADDED_AT_ONCE_MAX);
       const added = some.map(
         (id) =>
           new Promise<void>((onAdded) => {
-            const reply = this.#sendTo(id, commandId, { name, body, expiresAt_ms }, sentAt_ms, limit_ms, onAdded);
-            replies.push(reply.then((result) => [id, result]));
+            replies.push(this.#sendTo(id, sent, onAdded).then((result) => [id, result]));
           }),
       );
       await Promise.all(added);
@@ -102,14 +102,7 @@ export class CommandSender {
   }
 
   /** @param onAdded called once the command is added, or cannot be */
-  async #sendTo(
-    id: string,
-    commandId: string,
-    data: CommandJobData,
-    sentAt_ms: number,
-    limit_ms: number,
-    onAdded: () => void,
-  ): Promise<CommandResult> {
+  async #sendTo(id: string, sent: SentCommand, onAdded: () => void): Promise<CommandResult> {
     const { connection, keys, limit_ms: redisCall_ms } = this.redis;
     const name = keys.queueName(id);
     const common = { connection, prefix: keys.queuePrefix };
@@ -118,11 +111,11 @@ export class CommandSender {
       streams: { events: { maxLen: EVENTS_RETAINED } },
     });
     // Starts reading at the moment of sending, so that it misses no event, however fast the instance is.
-    const events = new QueueEvents(name, { ...common, lastEventId: `${sentAt_ms}-0` });
+    const events = new QueueEvents(name, { ...common, lastEventId: `${sent.sentAt_ms}-0` });
     queue.on('error', this.#onError);
     events.on('error', this.#onError);
     try {
-      return await this.#exchange(queue, events, id, commandId, data, limit_ms, onAdded);
+      return await this.#exchange(queue, events, id, sent, onAdded);
     } catch (thrown) {
       const error = toConvoyError(thrown);
       return { success: false, error: error.error, errorDescription: error.errorDescription };
@@ -136,16 +129,14 @@ export class CommandSender {
     queue: Queue<unknown, unknown>,
     events: QueueEvents,
     id: string,
-    commandId: string,
-    data: CommandJobData,
-    limit_ms: number,
+    { command: { commandId, name, body }, sentAt_ms, limit_ms, endsAt_ms }: SentCommand,
     onAdded: () => void,
   ): Promise<CommandResult> {
     const { signature } = this.redis;
-    const sealed = sealJobData(signature, id, commandId, data);
-    const answer = nextAnswer(events, commandId, limit_ms);
+    const sealed = sealJobData(signature, id, commandId, { name, body, expiresAt_ms: sentAt_ms + limit_ms });
+    const answer = nextAnswer(events, commandId, endsAt_ms - performance.now());
     try {
-      const known = await this.#add(queue, data.name, sealed, commandId);
+      const known = await this.#add(queue, name, sealed, commandId);
       onAdded();
       const result = openResult(
         signature,

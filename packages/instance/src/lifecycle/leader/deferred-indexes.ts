@@ -4,7 +4,7 @@ import type { MigrationDependencies } from '../migration/migration-dependencies.
 import { stepDone } from '../migration/steps.js';
 import type { DdlLeader } from './ddl-leader.js';
 
-/** Pause before the indexes are compared again, when definitions changed while they were built. */
+/** Minimum pause before the indexes are compared again: definitions have changed, or an index waits for documents. */
 const buildAgain_ms = 500;
 
 /**
@@ -25,8 +25,12 @@ export async function buildDeferredIndexes(
   await watch.refresh(signal);
   stepDone('indexBuildsStarted');
   runtime.logger.info({ event: 'indexBuildsStarted' }, 'everything is copied: the leader builds the indexes');
-  while (!(await ddlChanges.compare(signal, deps.onIndexProgress.bind(deps))))
-    await runtime.clock.sleep(buildAgain_ms, signal);
+  let began_ms = runtime.clock.monotonic_ms();
+  while (!(await ddlChanges.compare(signal, deps.onIndexProgress.bind(deps)))) {
+    // A refused build has read its collection: comparing may take at most half of the time.
+    await runtime.clock.sleep(Math.max(buildAgain_ms, runtime.clock.monotonic_ms() - began_ms), signal);
+    began_ms = runtime.clock.monotonic_ms();
+  }
   await records.updateAsLeader(leaderEpoch, { indexBuilds: 'done' }, signal);
   await watch.refresh(signal);
   fleet.wake();

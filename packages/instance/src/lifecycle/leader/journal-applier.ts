@@ -61,14 +61,22 @@ export class JournalApplier {
       plan: (entry, each) => planNewCollection(deps, entry, each),
       entryOf: (uuid) => this.ledger.entries.get(uuid) ?? null,
     };
-    for (;;) {
+    for (let attempts = 1; ; attempts += 1) {
       try {
         return await applyDdlChange(applying, ddlChange, signal);
       } catch (error) {
         // The server renames no collection while it builds indexes.
         if (codeOf(error) !== serverCode.backgroundOperationInProgress) throw error;
+        if (attempts === 1) this.#logWaiting(ddlChange);
         await deps.runtime.clock.sleep(applyAgain_ms, signal);
       }
     }
+  }
+
+  #logWaiting({ ordinal, operation, database, name }: DdlChange): void {
+    this.deps.runtime.logger.warn(
+      { event: 'ddlChangeWaits', ordinal, operation, database, name },
+      'an index build on the destination delays a DDL change; later DDL changes wait for it',
+    );
   }
 }

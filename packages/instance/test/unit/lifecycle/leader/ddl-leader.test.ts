@@ -1,5 +1,5 @@
 import { BSON, type Document, Timestamp } from 'mongodb';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
 import type { CallOptions, ClusterClient, RawBatch } from '../../../../src/cluster/node-client.js';
@@ -8,7 +8,7 @@ import type { MigrationDependencies } from '../../../../src/lifecycle/migration/
 import { storeEntries } from '../../../../src/store/task-storage.js';
 import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
 import { Condition } from '../../../../src/store/condition.js';
-import { batchOf } from '../../model/calls.js';
+import { batchOf, serverError } from '../../model/calls.js';
 import { tokenOf } from '../../model/change-events.js';
 import { clientWith } from '../../model/client-with.js';
 import { never, settled } from '../../model/parts.js';
@@ -23,6 +23,8 @@ let leader: DdlLeader;
 let tokens: bigint[];
 let advanced: Condition;
 let dropped: boolean;
+/** So many attempts to drop the collection meet an index build. */
+let builds: number;
 let stop: AbortController;
 let running: Promise<unknown>;
 
@@ -47,6 +49,8 @@ function destinationWithOrders(): ClusterClient {
   const client = new FakeNodeClient('destination', {
     listCollections: () => ({ cursor: { firstBatch: rows() } }),
     drop: () => {
+      builds -= 1;
+      if (builds >= 0) throw serverError(12587);
       dropped = true;
       return {};
     },
@@ -55,7 +59,7 @@ function destinationWithOrders(): ClusterClient {
 }
 
 beforeEach(async () => {
-  dropped = false;
+  [dropped, builds] = [false, 0];
   [tokens, advanced] = [[], new Condition()];
   stop = new AbortController();
   const stored = await syncingMigration(['rs', 'rs2']);
@@ -112,6 +116,16 @@ it('a change is applied only when every task has acknowledged it', async () => {
   await acknowledgements('rs2');
   await expect.poll(async () => (await deps.watch.refresh(never)).record.ddlChanges).toEqual({ known: 1, done: 1 });
   expect(dropped).toBe(true);
+});
+
+it('a change that waits for an index build is said to wait, once, and is applied afterwards', async () => {
+  builds = 2;
+  const waits = vi.spyOn(deps.runtime.logger, 'warn');
+  for (const id of ['rs', 'rs2']) await acknowledgements(id);
+  await expect.poll(() => dropped).toBe(true);
+  expect(waits.mock.calls.map(([fields]) => fields)).toEqual([
+    { event: 'ddlChangeWaits', ordinal: 1, operation: 'drop', database: 'shop', name: 'orders' },
+  ]);
 });
 
 it('no DDL watermark beyond the commit time is stored until a later one counts', async () => {
