@@ -22,6 +22,8 @@ const reasons = [
   'mismatches',
   /** With `buildIndexes` after the copy: the leader builds the indexes. */
   'buildingIndexes',
+  /** The leader cannot bring indexes, options or views of the destination into line. */
+  'definitions',
   /** A cluster's feature compatibility version was changed so that a commit is refused. */
   'featureVersion',
   /** The instance reports that it is not ready. */

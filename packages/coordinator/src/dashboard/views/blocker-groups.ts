@@ -9,7 +9,14 @@ export interface BlockerGroup {
 }
 
 /** What needs its operator; all other blockers end by themselves after the copy, which is shown anyway. */
-const needsOperator: ReadonlySet<string> = new Set(['notRunning', 'silent', 'missing', 'mismatches', 'featureVersion']);
+const needsOperator: ReadonlySet<string> = new Set([
+  'notRunning',
+  'silent',
+  'missing',
+  'mismatches',
+  'definitions',
+  'featureVersion',
+]);
 const namedMax = 4;
 
 /** The blockers to show: during the copy only those that do not end by themselves. */

@@ -11,17 +11,22 @@ import { judgeCatalog } from '../../ddl/judge-catalog.js';
 import { isReplacedIndex, reconcileShape, type ShapeDependencies } from '../../ddl/reconcile-shape.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { keepsBalancer } from '../../store/reversal.js';
+import { definitionsWarning, doDefinitionsDiffer } from '../migration/definitions-differ.js';
 import { plannedIndexes } from '../migration/index-scope.js';
 import { type MigrationDependencies, readDestinationCatalog, remapOf } from '../migration/migration-dependencies.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { FollowedSource } from './followed-source.js';
 import type { JournalApplier } from './journal-applier.js';
+import { recordWarning } from './recorded-warning.js';
 import { RefusedBuilds } from './refused-builds.js';
 import { refuseOtherShards } from './refuse-other-shards.js';
 import { withFollowedSharding } from './source-ddl.js';
 
 /** Minimum interval between comparisons of the catalogs, however much changes. */
 const compareMin_ms = 500;
+
+/** Definitions that differ for this long do not only change just now. */
+const failing_ms = 30_000;
 
 /** The journal of the migration, as the comparison of the catalogs reads and extends it. */
 export interface LedJournal {
@@ -37,6 +42,8 @@ export class ReconciledCatalogs {
   readonly #followed: FollowedSource;
   readonly #refusedBuilds: RefusedBuilds;
   #compareSoon = false;
+  /** Since when no comparison has succeeded. */
+  #failingSince_ms: number | null = null;
 
   constructor(
     private readonly deps: MigrationDependencies,
@@ -82,6 +89,7 @@ export class ReconciledCatalogs {
     try {
       await this.#reconcile(now, found, { onIndexProgress, mayPass }, signal);
       this.#refusedBuilds.clear();
+      await this.#noteFailure(null, signal);
       return true;
     } catch (error) {
       // Compares again where the journal, the source or an operator has changed a definition meanwhile.
@@ -92,8 +100,21 @@ export class ReconciledCatalogs {
       );
       // A refused build has read the whole collection: it is no reason to compare soon.
       if (!isRefusedByDocument(error)) this.#compareSoon = true;
+      await this.#noteFailure(failureName(error), signal);
       return false;
     }
+  }
+
+  /** Warns of a failure that lasts: a commit would find that the definitions differ, with the writers stopped. */
+  async #noteFailure(failure: string | null, signal: AbortSignal): Promise<void> {
+    const now_ms = this.deps.runtime.clock.monotonic_ms();
+    this.#failingSince_ms = failure === null ? null : (this.#failingSince_ms ?? now_ms);
+    const isLasting = this.#failingSince_ms !== null && now_ms - this.#failingSince_ms >= failing_ms;
+    if (isLasting === doDefinitionsDiffer(this.deps.watch.view.record)) return;
+    const description =
+      'Convoy cannot bring indexes, options or views of the destination into line with the source, and tries again: ' +
+      `${failure}. Until then no commit is offered.`;
+    await recordWarning(this.deps, this.leaderEpoch, definitionsWarning, isLasting ? description : null, signal);
   }
 
   /** Compares until the signal: at intervals, and soon after a change event. */

@@ -9,6 +9,21 @@ export function isHeld({ warnings }: Pick<MigrationRecord, 'warnings'>): boolean
   return warnings.some(({ name }) => name === heldWarning);
 }
 
+/** Instances that take a commit within this time have taken the same command. */
+const sameCommand_ms = 60_000;
+
+/**
+ * Whether an instance has just taken a commit, so that the others take it without an offer of their own. Not long ago:
+ * users may write again since, and what the offer vouches for may have ended.
+ * @param now_ms since 1970
+ */
+export function isCommitJustRequested({ tasks }: Pick<MigrationView, 'tasks'>, now_ms: number): boolean {
+  return [...tasks.values()].some(
+    ({ commitRequested, requestedAt }) =>
+      commitRequested && now_ms - (requestedAt?.getTime() ?? Number.NEGATIVE_INFINITY) <= sameCommand_ms,
+  );
+}
+
 /**
  * Whether a commit is passing between instances: from the command to the last sync task, until the destination opens.
  * False while it waits for people, who may take hours.

@@ -11,6 +11,7 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
 import { CommitReadiness, type JudgedStats } from '../stats/commit-readiness.js';
 import type { VerificationStats } from '../stats/verification-stats.js';
+import { definitionsWarning, doDefinitionsDiffer } from '../migration/definitions-differ.js';
 import { awaitsIndexes } from '../migration/index-scope.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
@@ -116,7 +117,7 @@ export class CommitOffer {
     const blockers = run.verification?.flatMap((stats) => verifierBlocker(stats) ?? []) ?? [];
     if (blockers.length > 0) this.#readiness.withdraw();
     const pending = blockers.length > 0 ? blockers : this.#readiness.judge(run.liveStats, run.deps.ownIds.length);
-    const missing = pending.length > 0 || !awaitsIndexes(run.view.record) ? pending : [indexesAwaited];
+    const missing = pending.length > 0 ? pending : missingDefinitions(run.view.record);
     const refusal = this.versionRefusal();
     return refusal === null ? missing : [...missing, blockedBy('featureVersion', refusal)];
   }
@@ -144,6 +145,15 @@ export class CommitOffer {
 }
 
 const indexesAwaited = blockedBy('buildingIndexes', 'the leader builds the indexes that waited for the copy');
+const definitionsDiffer = blockedBy(
+  'definitions',
+  `indexes, options or views of the destination differ (warning ${definitionsWarning})`,
+);
+
+function missingDefinitions(record: OfferedRun['view']['record']): OwnBlocker[] {
+  if (awaitsIndexes(record)) return [indexesAwaited];
+  return doDefinitionsDiffer(record) ? [definitionsDiffer] : [];
+}
 
 function notRunning(run: Pick<OfferedRun, 'failure' | 'state'> | null): OwnBlocker {
   if (run?.failure === null && run.state === 'REVERSING') return blockedBy('notStarted', 'the clusters change roles');

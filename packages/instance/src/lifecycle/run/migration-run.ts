@@ -26,6 +26,7 @@ import type { TaskStats } from '../stats/task-stats.js';
 import { Condition } from '../../store/condition.js';
 import { isReverseRequested, swapWhenRequested } from '../leader/swap-clusters.js';
 import type { VerificationStats } from '../stats/verification-stats.js';
+import { isCommitJustRequested } from '../migration/commit-awaited.js';
 import { blocksAfterFailure } from '../migration/write-blocks.js';
 
 /** Time for writes in flight at the end; then their connections are cut. */
@@ -162,10 +163,9 @@ export class MigrationRun {
     await this.#request({ commitRequested: true }, AbortSignal.any([this.#end.signal, signal]));
   }
 
-  /** Whether any instance of the fleet has taken the command to commit. */
+  /** Whether any instance of the fleet has just taken the command to commit. */
   async isCommitRequested(signal: AbortSignal): Promise<boolean> {
-    const { tasks } = await this.#watch.refresh(signal);
-    return [...tasks.values()].some((task) => task.commitRequested);
+    return isCommitJustRequested(await this.#watch.refresh(signal), this.deps.runtime.clock.now_ms());
   }
 
   /** Records that this process's tasks should sync in the other direction; the leader swaps once all tasks should. */

@@ -1,5 +1,5 @@
 import { type Document, Timestamp } from 'mongodb';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
 import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
 import type { NodeClient } from '../../../../src/cluster/node-client.js';
@@ -9,6 +9,7 @@ import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
 import { everything } from '../../catalog/catalog-pair.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-node-client.js';
+import { serverError } from '../../model/calls.js';
 import { never } from '../../model/parts.js';
 import { depsOf, leaderEpoch, syncingMigration } from './leader-fixture.js';
 
@@ -32,7 +33,7 @@ function sourceClient({ client }: FakeCatalogServer): NodeClient {
 }
 
 /** The leader of a migration of one collection with an index, which the destination lacks. */
-async function fixture(onListed: (indexes: Document[]) => void) {
+async function fixture(onListed: (indexes: Document[]) => void, onDrop: () => void = () => undefined) {
   const [sourceServer, server] = [new FakeCatalogServer(['rs']), new FakeCatalogServer(['rs'])];
   const from = sourceServer.add('shop.orders', { indexes: [wanted] });
   const to = server.add('shop.orders');
@@ -48,6 +49,7 @@ async function fixture(onListed: (indexes: Document[]) => void) {
     return cursor;
   };
   const command: NodeClient['command'] = async (database, sent, options) => {
+    if ('dropIndexes' in sent) onDrop();
     const reply = await server.client.command(database, sent, options);
     if (sent.listIndexes === 'orders') onListed(to.indexes);
     return reply;
@@ -72,7 +74,7 @@ async function fixture(onListed: (indexes: Document[]) => void) {
     await UuidPairs.read(stored.metadata, leaderEpoch, never)
   ).record([{ sourceUuid: uuidOf(from), destinationUuid: uuidOf(to) }], never);
   const deps = await depsOf(stored, { source, destination });
-  return { leader: await DdlLeader.take(deps, leaderEpoch, never), indexes: to.indexes };
+  return { deps, leader: await DdlLeader.take(deps, leaderEpoch, never), indexes: to.indexes };
 }
 
 it('an index built by somebody else under the name of a missing one is replaced at the next comparison', async () => {
@@ -85,4 +87,28 @@ it('an index built by somebody else under the name of a missing one is replaced 
   expect(indexes).toContainEqual(byHand);
   await leader.compare(never);
   expect(indexes.filter(({ name }) => name === 'a_1')).toEqual([wanted]);
+});
+
+it('a difference that the leader cannot mend is a warning after a while, until it can', async () => {
+  let refused = true;
+  const { deps, leader, indexes } = await fixture(
+    () => undefined,
+    () => {
+      if (refused) throw serverError(370);
+    },
+  );
+  indexes.push({ ...wanted, key: { b: 1 }, name: 'b_1' });
+  let now_ms = 0;
+  const clock = vi.spyOn(deps.runtime.clock, 'monotonic_ms').mockImplementation(() => now_ms);
+  onTestFinished(() => clock.mockRestore());
+  const compared = async (at_ms: number): Promise<unknown[]> => {
+    now_ms = at_ms;
+    const isDone = await leader.compare(never);
+    return [isDone, ...deps.watch.view.record.warnings.map(({ name }) => name)];
+  };
+  expect(await compared(1_000)).toEqual([false]);
+  expect(await compared(30_999)).toEqual([false]);
+  expect(await compared(31_000)).toEqual([false, 'definitionsDiffer']);
+  refused = false;
+  expect(await compared(32_000)).toEqual([true]);
 });

@@ -3,11 +3,13 @@ import type { Warning } from '@convoy/api/contract/progress';
 import {
   heldWarning,
   isCommitAwaited,
+  isCommitJustRequested,
   isDraining,
   isStreamAwaited,
 } from '../../../../src/lifecycle/migration/commit-awaited.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { roundWith, viewWith } from '../../model/migration-state.js';
 
 type Phase = MigrationRecord['phase'];
@@ -69,4 +71,17 @@ const cases: [string, MigrationView, { commit: boolean; stream: boolean; drains:
 it.each(cases)('%s', (_, view, expected) => {
   const found = { commit: isCommitAwaited(view), stream: isStreamAwaited(view), drains: isDraining(view, 'shard0') };
   expect(found).toEqual(expected);
+});
+
+it('a commit that one instance took long ago is not the command that another one has now', () => {
+  const isJustRequested = (task: Partial<TaskRecord>): boolean =>
+    isCommitJustRequested(viewWith({}, [{ _id: 'shard0' }, { _id: 'shard1', ...task }]), 3_600_000);
+  const requestedAt = (ms: number) => ({ commitRequested: true, requestedAt: new Date(ms) });
+  expect([
+    isJustRequested({}),
+    isJustRequested(requestedAt(3_540_000)),
+    isJustRequested(requestedAt(3_539_999)),
+    isJustRequested({ commitRequested: true }),
+    isJustRequested({ ...requestedAt(3_540_000), commitRequested: false }),
+  ]).toEqual([false, true, false, false, false]);
 });

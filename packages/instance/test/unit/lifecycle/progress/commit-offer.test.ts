@@ -338,3 +338,10 @@ it('indexes that are built after the copy block a commit until they are built', 
   fixture.run.view = viewOf(copied, { options, indexBuilds: 'done' });
   expect([fixture.stands, fixture.blockers]).toEqual([true, []]);
 });
+
+it('definitions that the leader cannot bring into line block a commit', () => {
+  const fixture = new Fixture();
+  const warnings = [{ name: 'definitionsDiffer', description: 'index a_1' }];
+  fixture.run.view = viewOf({ copyDone: true, paused: false }, { warnings });
+  expect([fixture.stands, fixture.blockers]).toEqual([false, ['shard0 definitions']]);
+});
