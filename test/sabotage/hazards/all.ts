@@ -6,6 +6,7 @@ import { ddlHazards } from './ddl.js';
 import { definitionHazards } from './definitions.js';
 import { failureHazards } from './failures.js';
 import { filterHazards } from './filters.js';
+import { indexHazards } from './indexes.js';
 import { keyHazards } from './keys.js';
 import { limitHazards } from './limits.js';
 import { messageHazards } from './messages.js';
@@ -28,6 +29,7 @@ export const hazards: readonly Hazard[] = [
   ...definitionHazards,
   ...failureHazards,
   ...filterHazards,
+  ...indexHazards,
   ...keyHazards,
   ...limitHazards,
   ...messageHazards,

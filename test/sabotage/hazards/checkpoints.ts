@@ -226,4 +226,26 @@ export const checkpointHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 131,
+    hazard: 'A leader ends at the start; before the next one begins, a collection that it created goes on the source',
+    handling:
+      'A leader that starts the migration forgets the UUID pairs of earlier leaders: nothing is copied yet. An empty ' +
+      'collection without a pair is left over, and Convoy drops it.',
+    sabotages: [
+      {
+        takesOut: 'the removal of the pairs of earlier leaders',
+        file: instance('lifecycle/leader/initialise.ts'),
+        symbol: 'initialise',
+        find: "await deps.metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, signal);",
+        replace: '',
+        tests: [
+          integrationTest(
+            'lifecycle/starts-again.test.ts',
+            'a collection that users drop while its leader is replaced at the start is not left over',
+          ),
+        ],
+      },
+    ],
+  },
 ];

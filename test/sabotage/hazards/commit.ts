@@ -332,13 +332,63 @@ export const commitHazards: readonly Hazard[] = [
       {
         takesOut: 'the wait for the indexes',
         file: instance('lifecycle/progress/commit-offer.ts'),
-        symbol: 'CommitOffer',
-        find: 'pending.length > 0 || !awaitsIndexes(run.view.record)',
-        replace: 'pending.length > 0 || pending.length === 0',
+        symbol: 'missingDefinitions',
+        find: 'if (awaitsIndexes(record))',
+        replace: 'if (awaitsIndexes(record) && record.warnings.length < 0)',
         tests: [
           instanceTest(
             'lifecycle/progress/commit-offer.test.ts',
             'indexes that are built after the copy block a commit until they are built',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 132,
+    hazard:
+      'A commit begins although the leader cannot bring definitions into line, or only because an instance took one ' +
+      'long ago: it fails with the writers stopped',
+    handling:
+      'A difference that lasts is a warning in the record and keeps every instance from offering a commit. An ' +
+      'instance follows another one into a commit only while the same command is on its way.',
+    sabotages: [
+      {
+        takesOut: 'the wait for the definitions',
+        file: instance('lifecycle/progress/commit-offer.ts'),
+        symbol: 'missingDefinitions',
+        find: 'return doDefinitionsDiffer(record) ? [definitionsDiffer] : [];',
+        replace: 'return doDefinitionsDiffer(record) ? [] : [];',
+        tests: [
+          instanceTest(
+            'lifecycle/progress/commit-offer.test.ts',
+            'definitions that the leader cannot bring into line block a commit',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the warning',
+        file: instance('lifecycle/leader/reconciled-catalogs.ts'),
+        symbol: 'compare',
+        find: 'await this.#noteFailure(failureName(error), signal);',
+        replace: '',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/compare-definitions.test.ts',
+            'a difference that the leader cannot mend is a warning after a while, until it can',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the age of a commit that another instance took',
+        file: instance('lifecycle/migration/commit-awaited.ts'),
+        symbol: 'isCommitJustRequested',
+        find: '<= sameCommand_ms',
+        replace: '<= Number.POSITIVE_INFINITY',
+        tests: [
+          instanceTest(
+            'lifecycle/migration/commit-awaited.test.ts',
+            'a commit that one instance took long ago is not the command that another one has now',
           ),
         ],
       },

@@ -1,0 +1,179 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
+
+/** Indexes that servers refuse, or that only some shards have. */
+export const indexHazards: readonly Hazard[] = [
+  {
+    number: 121,
+    hazard:
+      'An index is skipped that a shard key needs, or whose build only failed for a moment; one that some shards ' +
+      'have built looks complete',
+    handling:
+      'Only what a server itself refuses is skipped, and no index that a shard key needs: neither by a failed build ' +
+      'nor by a record. A failed build is taken back on all shards. An index that only some shards of the ' +
+      'destination have is built on the others, or dropped where it is not wanted. Servers do not drop the last ' +
+      'index that supports a shard key: another one supports it while Convoy replaces that.',
+    sabotages: [
+      {
+        takesOut: 'the index that supports a shard key while its own one is replaced',
+        file: instance('ddl/reconcile-indexes.ts'),
+        symbol: 'reconcileIndexes',
+        find: '  if (isBare) {\n    await building',
+        replace: '  if (isBare && !isBare) {\n    await building',
+        tests: [
+          instanceTest('ddl/reconcile-indexes.test.ts', 'a sharded collection %s'),
+          integrationTest(
+            'ddl/shard-key-index.test.ts',
+            'the only index of a shard key is replaced where the destination refuses to drop it',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the indexes that only some shards of the destination have',
+        file: instance('ddl/reconcile-indexes.ts'),
+        symbol: 'reconcileIndexes',
+        find: '(found.unevenIndexes ?? [])',
+        replace: '(found.unevenIndexes ?? []).slice(0, 0)',
+        tests: [instanceTest('ddl/reconcile-indexes.test.ts', 'an index of some shards %s')],
+      },
+      {
+        takesOut: 'them in the comparison of definitions',
+        file: instance('catalog/plan/compare-catalogs.ts'),
+        symbol: 'compareIndexes',
+        find: '...(found.unevenIndexes ?? []).map((index) => index.name)',
+        replace: '...(found.unevenIndexes ?? []).slice(0, 0).map((index) => index.name)',
+        tests: [
+          instanceTest(
+            'catalog/plan/compare-catalogs.test.ts',
+            'finds an index that only some shards of the destination have, wanted or not',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the shards that lack an index which another one has',
+        file: instance('catalog/make/present-indexes.ts'),
+        symbol: 'every',
+        find: 'return this.perShard.every((list)',
+        replace: 'return this.perShard.some((list)',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'what one shard could not build during an election is built there by the next attempt (%s)',
+          ),
+          instanceTest(
+            'catalog/make/restore-attributes.test.ts',
+            'what one shard refused is done there by the next attempt (%s, %j)',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the care for the index of a shard key',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'createIndexes',
+        find: 'skip === undefined || index === needed',
+        replace: 'skip === undefined || (index === needed && index !== needed)',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'what cannot be built is refused by name without the choice, and where a shard key needs it',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the care for it in the plan',
+        file: instance('catalog/plan/index-plan.ts'),
+        symbol: 'planIndexes',
+        find: 'index === supporting ? undefined : skipOf(deps.skipped, entry.uuid, index)?.outcome',
+        replace: 'skipOf(deps.skipped, entry.uuid, index)?.outcome',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'another definition under a skipped name is tried anew, and a record skips no needed index',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the distinction of failures that may pass',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'isRefusal',
+        find: "return ['fatal', 'duplicateKey'].includes(classify(failure));",
+        replace: "return classify(failure) !== 'staleEpoch';",
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'a failure that may pass, or is not about the index, skips nothing (%i)',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the care for documents that are outdated',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'createIndexes',
+        find: 'mayPass?.(plan, index) === true',
+        replace: 'mayPass?.(plan, index) === null',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'a document that may be outdated refuses no index for good (%i)',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the drop of what some shards have built',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'createIndexes',
+        find: 'await dropIndex(building, plan.entry, index.name as string);',
+        replace: '',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'what cannot be built is skipped and stands on no shard, if the user has chosen so; others are built',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the drop of what some shards have made unique',
+        file: instance('catalog/make/restore-attributes.ts'),
+        symbol: 'makeUnique',
+        find: 'if (!standsEverywhere) await dropIndex(restoring, plan.entry, name);',
+        replace: '',
+        tests: [
+          instanceTest(
+            'catalog/make/restore-attributes.test.ts',
+            'what one shard made unique is taken back if another one could not, if users see those of one',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 127,
+    hazard:
+      'A collection has 64 indexes, as many as servers allow. No unique index can be built beside the plain one that ' +
+      'stands in for it, and no new one before the old one is dropped. The commit fails',
+    handling: 'Where a collection has no room for one more index, the one that goes is dropped first.',
+    sabotages: [
+      {
+        takesOut: 'the drop of the plain index before the unique one is built',
+        file: instance('catalog/make/restore-attributes.ts'),
+        symbol: 'isDroppedFirst',
+        find: "(conversion === 'beside' && present.size >= indexesMax);",
+        replace: "(conversion === 'beside' && present.size > indexesMax);",
+        tests: [
+          instanceTest(
+            'catalog/make/create-collections.test.ts',
+            'converts unique indexes of a collection with as many as it can have, on %i',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the drop of old indexes before new ones are built',
+        file: instance('ddl/reconcile-indexes.ts'),
+        symbol: 'reconcileIndexes',
+        find: 'const isFull = present.length + missing.length >= indexesMax;',
+        replace: 'const isFull = present.length + missing.length > 2 * indexesMax;',
+        tests: [instanceTest('ddl/reconcile-indexes.test.ts', 'indexes: %s')],
+      },
+    ],
+  },
+];
