@@ -2,6 +2,7 @@ import type { Document } from 'mongodb';
 import { isLossless, losslessValue } from '../bson/lossless.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter, isOfId } from '../bson/shard-key.js';
+import { batchesOf } from '../cluster/batches.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { mayReadLater } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
@@ -54,17 +55,13 @@ async function readKeys(
 ): Promise<Set<string>> {
   const cursor = await destination.openCursor(collection.destination.database, command, { signal });
   const keys = new Set<string>();
-  try {
-    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
-      for (const document of batch.documents) {
-        const id = findValue(document, '_id');
-        if (id !== null) keys.add(keyText(fullKeyFilter(document, collection.destinationKey, id)));
-      }
-      if (!cursor.open) return keys;
+  for await (const { documents } of batchesOf(cursor, signal)) {
+    for (const document of documents) {
+      const id = findValue(document, '_id');
+      if (id !== null) keys.add(keyText(fullKeyFilter(document, collection.destinationKey, id)));
     }
-  } finally {
-    await cursor.close();
   }
+  return keys;
 }
 
 function keyText(key: Uint8Array): string {

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { idClass } from '../bson/id-class.js';
 import { findValue } from '../bson/scan.js';
+import { batchesOf } from '../cluster/batches.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import { idFilter } from '../cluster/id-filter.js';
 import { matchingAll } from '../cluster/matching-all.js';
@@ -96,18 +97,14 @@ async function readByIds(
   const documents: DocumentsByClass = new Map();
   let readEnd = readTime;
   let bytes = 0;
-  try {
-    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
-      if (batch.operationTime !== undefined) readEnd = highestTime([readEnd, timeOf(batch.operationTime)]);
-      for (const document of batch.documents) sortIn(documents, document, wanted);
-      bytes += batch.bytes;
-      if (bytes > readingBytesMax && entries.length > 1)
-        throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
-      if (!cursor.open) return { documents, readEnd };
-    }
-  } finally {
-    await cursor.close();
+  for await (const batch of batchesOf(cursor, signal)) {
+    if (batch.operationTime !== undefined) readEnd = highestTime([readEnd, timeOf(batch.operationTime)]);
+    for (const document of batch.documents) sortIn(documents, document, wanted);
+    bytes += batch.bytes;
+    if (bytes > readingBytesMax && entries.length > 1)
+      throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
   }
+  return { documents, readEnd };
 }
 
 function idBytes(entries: readonly RereadEntry[]): number {

@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { batchesOf } from '../../cluster/batches.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 
 /**
@@ -13,14 +14,9 @@ export async function readCursor<Decoded>(
   signal: AbortSignal,
 ): Promise<Decoded[]> {
   const cursor = await client.openCursor(database, command, { signal });
-  try {
-    const decoded = cursor.first.documents.map(decode);
-    while (cursor.open) {
-      const batch = await cursor.next({ signal });
-      for (const bytes of batch.documents) decoded.push(decode(bytes));
-    }
-    return decoded;
-  } finally {
-    await cursor.close();
+  const decoded: Decoded[] = [];
+  for await (const { documents } of batchesOf(cursor, signal)) {
+    for (const bytes of documents) decoded.push(decode(bytes));
   }
+  return decoded;
 }

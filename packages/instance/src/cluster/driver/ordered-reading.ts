@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
+import { batchesOf } from '../batches.js';
 import { matchingAll } from '../matching-all.js';
 import { idClass } from '../../bson/id-class.js';
 import { isLossless, losslessValue } from '../../bson/lossless.js';
@@ -165,13 +166,8 @@ class CursorByIds implements RawCursor {
       },
       { signal: options.signal },
     );
-    try {
-      for (let batch = cursor.first; ; batch = await cursor.next({ signal: options.signal })) {
-        for (const document of batch.documents) found.get(idClass(idIn(document), false))?.push(document);
-        if (!cursor.open) return;
-      }
-    } finally {
-      await cursor.close();
+    for await (const { documents } of batchesOf(cursor, options.signal)) {
+      for (const document of documents) found.get(idClass(idIn(document), false))?.push(document);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { ownedValue, type RawValue } from '../../bson/scan.js';
+import { batchesOf } from '../../cluster/batches.js';
 import { digestOf, idOf } from './compare-group.js';
 import type { Finding } from './compare-range.js';
 import { findCommand, type Lookup, findDocuments, lookupName } from './find-documents.js';
@@ -19,7 +20,7 @@ export interface LookupObserver {
  * @throws what the clients and the observer throw; the whole may be repeated
  */
 export async function compareByLookup(source: Lookup, destination: Lookup, observer: LookupObserver): Promise<void> {
-  for await (const batch of batchesOf(source)) {
+  for await (const batch of documentsOf(source)) {
     const groups = grouped(batch);
     const there = await findDocuments(destination, idsOf(groups));
     const differs = [...groups].filter(([name, documents]) => digestOf(documents) !== there.get(name)?.digest);
@@ -29,7 +30,7 @@ export async function compareByLookup(source: Lookup, destination: Lookup, obser
     const bytes = 2 * batch.reduce((sum, { length }) => sum + length, 0);
     observer.compared({ sourceDocuments: batch.length, destinationDocuments: 0, bytes });
   }
-  for await (const batch of batchesOf({ ...destination, idsOnly: true })) {
+  for await (const batch of documentsOf({ ...destination, idsOnly: true })) {
     const groups = grouped(batch);
     const here = await findDocuments({ ...source, idsOnly: true }, idsOf(groups));
     const extra = [...groups].filter(([name]) => here.get(name)?.digest === '');
@@ -39,17 +40,10 @@ export async function compareByLookup(source: Lookup, destination: Lookup, obser
 }
 
 /** All documents of one side in no order. */
-async function* batchesOf(deps: Lookup): AsyncGenerator<Uint8Array[]> {
+async function* documentsOf(deps: Lookup): AsyncGenerator<Uint8Array[]> {
   const { client, database, signal } = deps;
   const cursor = await client.openCursor(database, { ...findCommand(deps), batchSize: lookupsMax }, { signal });
-  try {
-    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
-      if (batch.documents.length > 0) yield batch.documents;
-      if (!cursor.open) return;
-    }
-  } finally {
-    await cursor.close();
-  }
+  for await (const { documents } of batchesOf(cursor, signal)) if (documents.length > 0) yield documents;
 }
 
 function grouped(documents: readonly Uint8Array[]): Map<string, Uint8Array[]> {

@@ -1,5 +1,6 @@
 import type { RawValue } from '../../bson/scan.js';
 import { bufferOf, ownedValue } from '../../bson/scan.js';
+import { batchesOf } from '../../cluster/batches.js';
 import { idOf } from './compare-group.js';
 import { findCommand, type Lookup, findDocuments, lookupName } from './find-documents.js';
 
@@ -59,12 +60,5 @@ async function* idsOf(deps: Lookup): AsyncGenerator<RawValue, void> {
     { ...findCommand({ ...deps, idsOnly: true }), sort: { $natural: 1 } },
     { signal },
   );
-  try {
-    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
-      for (const document of batch.documents) yield idOf(document);
-      if (!cursor.open) return;
-    }
-  } finally {
-    await cursor.close();
-  }
+  for await (const { documents } of batchesOf(cursor, signal)) for (const document of documents) yield idOf(document);
 }

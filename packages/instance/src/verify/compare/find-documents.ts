@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { idClass } from '../../bson/id-class.js';
 import type { RawValue } from '../../bson/scan.js';
+import { batchesOf } from '../../cluster/batches.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { commandBytesMax, partsWithin } from '../../cluster/driver/write-limits.js';
 import { idFilter } from '../../cluster/id-filter.js';
@@ -83,16 +84,11 @@ async function findPart(deps: Lookup, ids: readonly RawValue[]): Promise<Map<str
     { ...findCommand(deps), ...matchingAll(deps.filter, idFilter(ids)) },
     { signal },
   );
-  try {
-    let readBytes = 0;
-    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
-      const keeps = groups.size === 1 || readBytes <= keptBytesMax;
-      for (const document of batch.documents) groups.get(lookupName(idOf(document)))?.add(document, keeps);
-      readBytes += batch.bytes;
-      if (!cursor.open) break;
-    }
-  } finally {
-    await cursor.close();
+  let readBytes = 0;
+  for await (const batch of batchesOf(cursor, signal)) {
+    const keeps = groups.size === 1 || readBytes <= keptBytesMax;
+    for (const document of batch.documents) groups.get(lookupName(idOf(document)))?.add(document, keeps);
+    readBytes += batch.bytes;
   }
   return new Map([...groups].map(([name, group]) => [name, group.found()]));
 }
