@@ -1,6 +1,6 @@
 /** Wakes waiters when a state may have changed. The stages of a sync task wait for each other in this way only. */
 export class Condition {
-  #waiters = new Set<() => void>();
+  readonly #waiters = new Set<() => void>();
 
   /** Wakes all waiters, which check their conditions again. */
   changed(): void {
@@ -14,22 +14,23 @@ export class Condition {
     for (;;) {
       signal.throwIfAborted();
       if (condition()) return;
-      await this.#next(signal);
+      await woken(this.#waiters, signal);
     }
   }
+}
 
-  #next(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#waiters.delete(wake);
-        reject(signal.reason as Error);
-      };
-      const wake = (): void => {
-        signal.removeEventListener('abort', onAbort);
-        resolve();
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.add(wake);
-    });
-  }
+/** Joins those who wait, in order, until one takes the call out and makes it; rejects with the signal's reason. */
+export function woken(waiters: Set<() => void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      waiters.delete(wake);
+      reject(signal.reason as Error);
+    };
+    const wake = (): void => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    waiters.add(wake);
+  });
 }
