@@ -1,14 +1,12 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { parseConfig } from '@convoy/api/configuration/config-problems';
-import { environmentName } from '@convoy/api/configuration/setting-names';
-import { mergeSettings, type SettingSources, type TextKind } from '@convoy/api/configuration/setting-sources';
+import { settingNamesOf } from '@convoy/api/configuration/process-settings';
+import { mergeSettings, type SettingSources } from '@convoy/api/configuration/setting-sources';
 import { checkAccessSettings } from '@convoy/api/http/access-guard';
 import { userOf } from '../cluster/driver/connection-string.js';
 import { instanceSchema, type InstanceConfig } from './instance-schema.js';
 
-/** Kinds of the settings that are no texts. */
-const textKinds: Readonly<Partial<Record<keyof InstanceConfig, TextKind>>> = {
-  port: 'number',
+const settingNames = settingNamesOf(instanceSchema, {
   readers: 'number',
   writers: 'number',
   applyWorkers: 'number',
@@ -16,17 +14,8 @@ const textKinds: Readonly<Partial<Record<keyof InstanceConfig, TextKind>>> = {
   checkpoint_ms: 'number',
   catalogInterval_seconds: 'number',
   retry_minutes: 'number',
-  allowUnauthenticated: 'boolean',
-  allowedHosts: 'list',
   shards: 'json',
-  tls: 'json',
-  notify: 'json',
-};
-
-const settingNames = {
-  variables: Object.fromEntries(Object.keys(instanceSchema.shape).map((name) => [name, environmentName(name)])),
-  kinds: textKinds,
-};
+});
 
 function checkSyncUser(config: InstanceConfig): void {
   if (config.syncUser === undefined) return;

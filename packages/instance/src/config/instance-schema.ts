@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { connectionStringProblem } from '../cluster/driver/connection-string.js';
 import { byteSizeSchema } from './byte-size.js';
-import { notifySchema } from '@convoy/api/configuration/notify-settings';
+import { portSchema, processSettings, textSchema as text } from '@convoy/api/configuration/process-settings';
 import { Secret } from '@convoy/api/configuration/secret';
-import { fleetSecretSchema } from '@convoy/api/configuration/fleet-secret';
-import { tlsSchema } from '@convoy/api/configuration/tls-settings';
 
 /** Where an instance listens by default, as mongosync does. */
 const INSTANCE_PORT_DEFAULT = 27_182;
@@ -17,11 +15,8 @@ const memoryBytesLimit = 64 * 1024 * mebibyte;
 /** More in flight than this only lengthens the servers' queues. */
 const parallelMax = 64;
 
-/** Names that users of mongosync know, from the most to the least verbose. */
-const verbosities = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
 const readPreferences = ['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'] as const;
 
-const text = z.string().min(1, 'must not be empty');
 const parallel = z.int().min(1).max(parallelMax);
 
 /** Every reader of the settings of an instance takes the file and the flags. */
@@ -56,17 +51,8 @@ export const instanceSchema = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
     .default('default'),
-  port: z.int().min(0).max(65_535).default(INSTANCE_PORT_DEFAULT),
-  listen: text.default('127.0.0.1'),
-  allowedHosts: z.array(text).max(100).default([]),
-  token: z
-    .string()
-    .regex(/^\S+$/, 'must be one word')
-    .transform((value) => new Secret(value))
-    .optional(),
-  allowUnauthenticated: z.boolean().default(false),
-  tls: tlsSchema.optional(),
-  fleetSecret: fleetSecretSchema.optional(),
+  port: portSchema.default(INSTANCE_PORT_DEFAULT),
+  ...processSettings,
   syncUser: text.optional(),
   /** Credentials for the shards themselves, by cluster. */
   shards: z.strictObject({ cluster0: shardCredentials.optional(), cluster1: shardCredentials.optional() }).default({}),
@@ -92,10 +78,6 @@ export const instanceSchema = z.strictObject({
     .default(30),
   /** Maximum bytes read from the source per second; no limit when left out. */
   loadRateBytesPerSecond: byteSizeSchema(64 * 1024, 2 ** 40).optional(),
-  /** Only of a lone instance: in a fleet coordinators send the notifications. */
-  notify: notifySchema.optional(),
-  logPath: text.optional(),
-  verbosity: z.string().toUpperCase().pipe(z.enum(verbosities)).default('INFO'),
 });
 
 /** The settings of an instance process, frozen. Its secrets do not show when it is logged. */
