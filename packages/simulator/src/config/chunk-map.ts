@@ -75,11 +75,6 @@ export class ChunkMap {
     );
   }
 
-  /** Chunks that hold keys from `min` to below `max`. */
-  overlapping(min: KeyValues, max: KeyValues): Chunk[] {
-    return this.chunks.filter((chunk) => compareKeys(chunk.min, max) < 0 && compareKeys(chunk.max, min) > 0);
-  }
-
   /** Chunks that hold keys from `min` up to and including `max`. */
   touching(min: KeyValues, max: KeyValues): Chunk[] {
     const touched: Chunk[] = [];

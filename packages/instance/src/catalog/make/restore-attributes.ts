@@ -27,14 +27,12 @@ interface Restoring extends IndexBuilding {
  * commit. Every step checks what exists: callers may repeat it after a crash, and a repetition after the end changes
  * nothing.
  * @param plan for the source's catalog as of commit time
- * @param onProgress called after every collection that has its final form
  * @throws UniqueIndexViolated with all indexes that documents violate; `destinationChanged` if an index has neither its
  * temporary nor its final form; otherwise what the client throws
  */
 export async function restoreAttributes(
   { destination, signal, confirm }: Making,
   plan: DestinationPlan,
-  onProgress?: (progress: { collectionsFinished: number; collectionsTotal: number }) => void,
 ): Promise<void> {
   const collections = plan.collections.filter((collection) => needsRestoring(collection));
   const conversion = uniqueConversion(destination.version);
@@ -43,12 +41,7 @@ export async function restoreAttributes(
     restoreUnique(restoring, collection),
   );
   throwViolations(refusals.flat());
-  let collectionsFinished = 0;
-  await mapBounded(collections, COLLECTIONS_PARALLEL, async (collection) => {
-    await restoreInPlace(restoring, collection);
-    collectionsFinished += 1;
-    onProgress?.({ collectionsFinished, collectionsTotal: collections.length });
-  });
+  await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) => restoreInPlace(restoring, collection));
 }
 
 function needsRestoring(plan: CollectionPlan): boolean {

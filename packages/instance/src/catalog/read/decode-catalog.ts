@@ -68,11 +68,6 @@ export function decodeConfigDocument(bytes: Uint8Array): Document {
   return plain;
 }
 
-/** Decodes a document whose numbers are only read. */
-export function decodePlain(bytes: Uint8Array): Document {
-  return BSON.deserialize(bytes);
-}
-
 /** Decodes a key, or the weights of its fields. */
 export function decodeKey(bytes: Uint8Array): Map<string, unknown> {
   return new Map([...elementsOf(bytes)].map((element) => [element.name, plainValue(rawValue(bytes, element))]));

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { parseCollation } from '../../../src/bson/collation.js';
 import type { Doc } from '../../../src/bson/value.js';
 import { toExtendedJson } from '../../../src/bson/extended-json.js';
-import { idBounds } from '../../../src/query/bounds.js';
 import { compileSort, sortDocuments } from '../../../src/query/sort.js';
 import { corpusSteps } from '../corpus.js';
 import { doc } from '../json.js';
@@ -50,26 +49,5 @@ describe('sorting', () => {
     const compare = compileSort(doc({ a: 1 }), parseCollation(doc({ locale: 'en', strength: 2 })));
     expect(compare(doc({ a: 'a' }), doc({ a: 'A' }))).toBe(0);
     expect(compileSort(doc({ a: 1 }))(doc({ a: 'B' }), doc({ a: 'a' }))).toBeLessThan(0);
-  });
-});
-
-describe('what a filter says about _id', () => {
-  it('values of equality and $in together', () => {
-    expect(idBounds(doc({ _id: 5, a: 1 }))?.values?.map(Number)).toEqual([5]);
-    expect(
-      idBounds(doc({ _id: { $in: [1, 2, 3] }, $and: [{ _id: { $in: [2, 3, 4] } }] }))?.values?.map(Number),
-    ).toEqual([2, 3]);
-  });
-
-  it('the tightest range', () => {
-    const bounds = idBounds(doc({ _id: { $gte: 1, $gt: 2, $lt: 9 } }));
-    expect(bounds?.lower).toMatchObject({ inclusive: false });
-    expect(Number(bounds?.lower?.value)).toBe(2);
-    expect(Number(bounds?.upper?.value)).toBe(9);
-  });
-
-  it('nothing for regular expressions and other fields', () => {
-    expect(idBounds(doc({ a: 1 }))).toBeUndefined();
-    expect(idBounds(doc({ _id: { $regularExpression: { pattern: 'a', options: '' } } }))).toBeUndefined();
   });
 });
