@@ -69,26 +69,22 @@ export function lookupName(id: RawValue): string {
  * @returns by `lookupName`; every requested `_id` has an entry
  */
 export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Promise<Map<string, FoundDocuments>> {
-  const found = new Map<string, FoundDocuments>();
-  for (const part of partsWithin(ids, ({ bytes }) => bytes.length, commandBytesMax))
-    for (const [name, documents] of await findPart(deps, part)) found.set(name, documents);
-  return found;
-}
-
-/** @param ids fit into one command */
-async function findPart(deps: Lookup, ids: readonly RawValue[]): Promise<Map<string, FoundDocuments>> {
   const { client, database, signal } = deps;
-  const groups = new Map(ids.map((id) => [lookupName(id), new DocumentGroup()]));
-  const cursor = await client.openCursor(
-    database,
-    { ...findCommand(deps), ...matchingAll(deps.filter, idFilter(ids)) },
-    { signal },
-  );
+  const byName = new Map(ids.map((id) => [lookupName(id), id]));
+  const groups = new Map([...byName.keys()].map((name) => [name, new DocumentGroup()]));
   let readBytes = 0;
-  for await (const batch of batchesOf(cursor, signal)) {
-    const keeps = groups.size === 1 || readBytes <= keptBytesMax;
-    for (const document of batch.documents) groups.get(lookupName(idOf(document)))?.add(document, keeps);
-    readBytes += batch.bytes;
+  for (const part of partsWithin(byName.values(), ({ bytes }) => bytes.length, commandBytesMax)) {
+    const names = new Set(part.map(lookupName));
+    const command = { ...findCommand(deps), ...matchingAll(deps.filter, idFilter(part)) };
+    const cursor = await client.openCursor(database, command, { signal });
+    for await (const batch of batchesOf(cursor, signal)) {
+      const keeps = groups.size === 1 || readBytes <= keptBytesMax;
+      for (const document of batch.documents) {
+        const name = lookupName(idOf(document));
+        if (names.has(name)) groups.get(name)?.add(document, keeps);
+      }
+      readBytes += batch.bytes;
+    }
   }
   return new Map([...groups].map(([name, group]) => [name, group.found()]));
 }
