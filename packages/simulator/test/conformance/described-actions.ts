@@ -1,5 +1,5 @@
 import { Binary, Int32, Long } from 'bson';
-import { fromExtendedJson } from '../../src/bson/extended-json.js';
+import { fromExtendedJson } from '../extended-json.js';
 import type { Doc } from '../../src/bson/value.js';
 import type { Json } from './corpus-file.js';
 import type { WireClient } from './wire-client.js';

@@ -1,5 +1,5 @@
 import { type Binary, Int32 } from 'bson';
-import { toExtendedJson } from '../../src/bson/extended-json.js';
+import { toExtendedJson } from '../extended-json.js';
 import type { Doc, Value } from '../../src/bson/value.js';
 import { withDriverSession } from './driver-sessions.js';
 import { compareWithReply, type Difference } from './compare-outcomes.js';

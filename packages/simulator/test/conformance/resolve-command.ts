@@ -1,6 +1,6 @@
 import { Binary, Int32, Long, ObjectId, Timestamp } from 'bson';
 import { decodeResumeToken } from '../../src/bson/resume-token.js';
-import { fromExtendedJson } from '../../src/bson/extended-json.js';
+import { fromExtendedJson } from '../extended-json.js';
 import type { Doc, Value } from '../../src/bson/value.js';
 import type { Json } from './corpus-file.js';
 import type { Uuids } from './paired-uuids.js';

@@ -1,4 +1,4 @@
-import { toExtendedJson } from '../../src/bson/extended-json.js';
+import { toExtendedJson } from '../extended-json.js';
 import { RawDocument, type Value } from '../../src/bson/value.js';
 import { decodeDocument } from '../../src/bson/decode.js';
 import type { Json } from '../conformance/corpus-file.js';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { fromExtendedJson, toExtendedJson } from '../../src/bson/extended-json.js';
+import { fromExtendedJson, toExtendedJson } from '../extended-json.js';
 import type { Doc } from '../../src/bson/value.js';
 import type { Json } from '../conformance/corpus-file.js';
 import { asRecorded } from '../conformance/driver-error.js';

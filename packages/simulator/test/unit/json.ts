@@ -1,4 +1,4 @@
-import { fromExtendedJson } from '../../src/bson/extended-json.js';
+import { fromExtendedJson } from '../extended-json.js';
 import type { Doc, Value } from '../../src/bson/value.js';
 
 /** A document from plain or extended JSON; whole numbers become ints. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { toExtendedJson } from '../../extended-json.js';
 import { builtInPrivileges, builtInRoleNames } from '../../../src/access/privilege/built-in-roles.js';
 import { PrivilegeSet } from '../../../src/access/privilege/privilege-set.js';
 import { clusterResource, databaseResource, namespaceResource } from '../../../src/access/privilege/resource.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fromExtendedJson, toExtendedJson } from '../../../src/bson/extended-json.js';
+import { fromExtendedJson, toExtendedJson } from '../../extended-json.js';
 import { hashShardKeyValue } from '../../../src/bson/hash.js';
 import { corpusSteps } from '../corpus.js';
 

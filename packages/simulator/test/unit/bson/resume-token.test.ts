@@ -1,6 +1,6 @@
 import { Binary, Double, Long, Timestamp } from 'bson';
 import { describe, expect, it } from 'vitest';
-import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { toExtendedJson } from '../../extended-json.js';
 import {
   decodeResumeToken,
   encodeResumeToken,

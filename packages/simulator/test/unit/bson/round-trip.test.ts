@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeDocument } from '../../../src/bson/decode.js';
 import { encodeDocument } from '../../../src/bson/encode.js';
-import { fromExtendedJson, toExtendedJson } from '../../../src/bson/extended-json.js';
+import { fromExtendedJson, toExtendedJson } from '../../extended-json.js';
 import { decodeKeyString } from '../../../src/bson/key-string-decode.js';
 import { encodeKeyString } from '../../../src/bson/key-string.js';
 import { compareValues } from '../../../src/bson/compare.js';

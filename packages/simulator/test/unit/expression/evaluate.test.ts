@@ -1,6 +1,6 @@
 import { Timestamp } from 'bson';
 import { expect, it } from 'vitest';
-import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { toExtendedJson } from '../../extended-json.js';
 import { DateTime } from '../../../src/bson/value.js';
 import { compileExpression } from '../../../src/expression/evaluate.js';
 import { makeVariables } from '../../../src/expression/variables.js';

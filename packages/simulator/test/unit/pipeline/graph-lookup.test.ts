@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { toExtendedJson } from '../../extended-json.js';
 import { compilePipeline } from '../../../src/pipeline/stages.js';
 import { doc } from '../json.js';
 

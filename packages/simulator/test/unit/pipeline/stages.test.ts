@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { toExtendedJson } from '../../extended-json.js';
 import type { Doc } from '../../../src/bson/value.js';
 import { CommandError } from '../../../src/node/command.js';
 import { compilePipeline } from '../../../src/pipeline/stages.js';

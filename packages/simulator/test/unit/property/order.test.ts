@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compareDocs, compareValues, equalValues } from '../../../src/bson/compare.js';
 import { decodeDocument } from '../../../src/bson/decode.js';
 import { encodeDocument } from '../../../src/bson/encode.js';
-import { fromExtendedJson } from '../../../src/bson/extended-json.js';
+import { fromExtendedJson } from '../../extended-json.js';
 import { encodeKeyString } from '../../../src/bson/key-string.js';
 import type { Doc, Value } from '../../../src/bson/value.js';
 import { splitPath, valueAtPath } from '../../../src/query/document-path.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { toExtendedJson } from '../../extended-json.js';
 import { compileProjection } from '../../../src/query/projection.js';
 import { doc } from '../json.js';
 

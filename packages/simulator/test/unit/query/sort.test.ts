@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseCollation } from '../../../src/bson/collation.js';
 import type { Doc } from '../../../src/bson/value.js';
-import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { toExtendedJson } from '../../extended-json.js';
 import { compileSort, sortDocuments } from '../../../src/query/sort.js';
 import { corpusSteps } from '../corpus.js';
 import { doc } from '../json.js';

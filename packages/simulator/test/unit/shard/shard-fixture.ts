@@ -1,6 +1,6 @@
 import { Binary, Long, type Timestamp } from 'bson';
 import { decodeDocument } from '../../../src/bson/decode.js';
-import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { toExtendedJson } from '../../extended-json.js';
 import { DateTime, RawDocument, type Doc, type Value } from '../../../src/bson/value.js';
 import { ClusterClock } from '../../../src/node/clock.js';
 import type { CommandRequest } from '../../../src/node/command.js';

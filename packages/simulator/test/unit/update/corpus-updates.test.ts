@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { toExtendedJson } from '../../extended-json.js';
 import type { Doc, Value } from '../../../src/bson/value.js';
 import { equalityFields } from '../../../src/query/bounds.js';
 import { compileMatcher } from '../../../src/query/matcher.js';

@@ -13,9 +13,9 @@ import {
   ObjectId,
   Timestamp,
 } from 'bson';
-import { decodeDocument } from './decode.js';
-import { longValue } from './exact-number.js';
-import { DateTime, type Doc, RawDocument, UndefinedValue, type Value } from './value.js';
+import { decodeDocument } from '../src/bson/decode.js';
+import { longValue } from '../src/bson/exact-number.js';
+import { DateTime, type Doc, RawDocument, UndefinedValue, type Value } from '../src/bson/value.js';
 
 const OLD_BINARY_SUBTYPE = 2;
 const INNER_LENGTH_BYTES = 4;
