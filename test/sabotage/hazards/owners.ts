@@ -205,6 +205,16 @@ export const ownerHazards: readonly Hazard[] = [
         tests: [instanceTest('store/late-copies.test.ts', 'gives no collection back its former counterpart')],
       },
       {
+        takesOut: 'the look whether another process has its identity, before a process takes a task',
+        file: instance('store/task-record.ts'),
+        symbol: 'take',
+        find: 'if ((await isReplaced?.()) === true) throw takenOver(taskId);',
+        replace: 'await isReplaced?.();',
+        tests: [
+          instanceTest('store/metadata.test.ts', 'is not taken back by a process that was frozen while it took it'),
+        ],
+      },
+      {
         takesOut: 'the comparison of a report with the stored one',
         file: instance('lifecycle/run/member.ts'),
         symbol: 'followCommit',

@@ -132,6 +132,11 @@ export interface Fleet {
    */
   isLeader(): boolean;
   /**
+   * Whether another process has this one's id by now, as after a long pause of this one. False where nobody can say;
+   * absent where no other process can have it.
+   */
+  isReplaced?(): Promise<boolean>;
+  /**
    * Calls the listener with the topics after every change of reports or leader and after every wake. Returns the
    * function that unsubscribes.
    */

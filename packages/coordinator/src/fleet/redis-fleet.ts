@@ -162,6 +162,10 @@ export class RedisFleet implements Fleet {
     return this.#membership?.election.isLeader() ?? false;
   }
 
+  async isReplaced(): Promise<boolean> {
+    return (await this.#membership?.lease.isTaken().catch(() => false)) ?? false;
+  }
+
   watch(listener: (news: ReadonlySet<FleetNews>) => void): () => void {
     return this.#view.watchers.add(listener);
   }

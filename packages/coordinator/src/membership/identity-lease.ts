@@ -72,6 +72,13 @@ export class IdentityLease {
     );
   }
 
+  /** Whether another process holds the lease. @throws ConvoyError `redisUnavailable` */
+  async isTaken(): Promise<boolean> {
+    const { id, incarnation } = this.#identity;
+    const holder = await callRedis(this.#connection.get(this.#keys.identity(id)), this.#timings.redisCall_ms);
+    return holder !== null && holder !== incarnation;
+  }
+
   /** Releases the lease, unless another process holds it, and notifies the others. */
   async release(): Promise<void> {
     const { id, incarnation } = this.#identity;

@@ -106,6 +106,14 @@ const initialState = {
   unknown: [],
 } satisfies Partial<TaskRecord>;
 
+/** How a process takes a task. */
+export interface TakeOptions {
+  /** Of the migration: the epoch of a new task is above it. */
+  firstEpoch?: number | undefined;
+  /** Whether another process has the identity of this one, which was frozen. It may not take the task back. */
+  isReplaced?: (() => Promise<boolean>) | undefined;
+}
+
 /** Reads and writes task records, conditional on the owner's epoch. */
 export class TaskRecords {
   constructor(private readonly metadata: Metadata) {}
@@ -122,14 +130,14 @@ export class TaskRecords {
    * Makes this process the owner of a task: raises the epoch and creates the write sessions if needed. A router may
    * repeat the write early or late: it still raises only the epoch that was found.
    * @param sessionsMax number of server sessions, one per write in flight
-   * @param firstEpoch of the migration: the epoch of a new task is above it
+   * @throws ConvoyError `staleEpoch` when another process has this one's identity
    */
   async take(
     taskId: string,
     owner: TaskRecord['owner'],
     sessionsMax: number,
     signal: AbortSignal,
-    firstEpoch = 0,
+    { firstEpoch = 0, isReplaced }: TakeOptions = {},
   ): Promise<TaskRecord> {
     const sessions = Array.from({ length: sessionsMax }, () => newSessionId());
     const initial: Document = {
@@ -148,6 +156,8 @@ export class TaskRecords {
         throw new ConvoyError('internalError', `The record of sync task ${taskId} could not be written.`);
       if (stored.taking === taking) return stored as unknown as TaskRecord;
       const found = Number(stored.epoch);
+      // After the read: whoever replaces this process from here on raises the epoch, and the write finds that.
+      if ((await isReplaced?.()) === true) throw takenOver(taskId);
       const taken = await this.metadata.findAndUpdate(
         'tasks',
         { _id: taskId, epoch: found },
@@ -183,8 +193,12 @@ export class TaskRecords {
    */
   async update(taskId: string, epoch: number, set: Partial<TaskRecord>, signal: AbortSignal): Promise<void> {
     const written = await this.metadata.updateOne('tasks', { _id: taskId, epoch }, changesOf(set), signal);
-    if (!written) throw new ConvoyError('staleEpoch', `Another process owns sync task ${taskId}.`);
+    if (!written) throw takenOver(taskId);
   }
+}
+
+function takenOver(taskId: string): ConvoyError {
+  return new ConvoyError('staleEpoch', `Another process owns sync task ${taskId}.`);
 }
 
 /** Fields that only rise within an epoch. */

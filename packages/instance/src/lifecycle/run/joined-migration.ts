@@ -77,10 +77,11 @@ export class JoinedMigration {
 
   /** Takes the own tasks of a migration that a command starts, and begins. */
   async start(record: MigrationRecord, source: ClusterClient, ownIds: readonly string[]): Promise<void> {
-    const { runtime, clusters } = this.setup;
+    const { runtime, clusters, fleet } = this.setup;
     const tasks = new TaskRecords(this.metadataOn(clusters.get(requireClusterName(record.destination.name))));
     const sessionsMax = writeSessionsMax(runtime.config);
-    for (const id of ownIds) await tasks.take(id, this.#owner, sessionsMax, this.signal, record.firstEpoch);
+    const options = { firstEpoch: record.firstEpoch, isReplaced: fleet.isReplaced?.bind(fleet) };
+    for (const id of ownIds) await tasks.take(id, this.#owner, sessionsMax, this.signal, options);
     await this.#begin(record, source, ownIds);
   }
 

@@ -54,11 +54,11 @@ export class MigrationRun {
 
   constructor(readonly deps: MigrationPart) {
     setMaxListeners(listenersMax, this.#end.signal, this.#hard.signal);
-    const { runtime, home, ownIds, owner } = deps;
+    const { runtime, home, ownIds, owner, fleet } = deps;
     this.#migration = dependenciesOf(deps, (progress) => (this.#indexBuilding = progress));
     const { taskRecords, watch } = this.#migration;
     this.#watch = watch;
-    this.#own = new OwnTasks(ownIds, owner, taskRecords, watch);
+    this.#own = new OwnTasks(ownIds, owner, taskRecords, watch, fleet);
     this.#running = new RunningTasks(ownIds);
     this.removal = new MetadataRemoval(home.router, runtime, watch);
   }

@@ -1,4 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import type { MigrationView, MigrationWatch } from '../migration/migration-watch.js';
 
@@ -13,6 +14,7 @@ export class OwnTasks {
     private readonly owner: TaskRecord['owner'],
     private readonly records: TaskRecords,
     private readonly watch: Pick<MigrationWatch, 'view' | 'refresh' | 'until'>,
+    private readonly fleet: Pick<Fleet, 'isReplaced'>,
   ) {}
 
   /** As last read, those that exist. */
@@ -60,7 +62,8 @@ export class OwnTasks {
   async #take(sessionsMax: number, signal: AbortSignal): Promise<TaskRecord[]> {
     const owned: TaskRecord[] = [];
     const { firstEpoch } = this.watch.view.record;
-    for (const id of this.ids) owned.push(await this.records.take(id, this.owner, sessionsMax, signal, firstEpoch));
+    const options = { firstEpoch, isReplaced: this.fleet.isReplaced?.bind(this.fleet) };
+    for (const id of this.ids) owned.push(await this.records.take(id, this.owner, sessionsMax, signal, options));
     await this.watch.refresh(signal);
     this.#hasTaken = true;
     return owned;

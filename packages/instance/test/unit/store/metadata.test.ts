@@ -173,6 +173,24 @@ describe('a task record', () => {
     await tasks.update('shard0', second.epoch, { paused: true }, never);
     expect(await tasks.readAll(never)).toMatchObject([{ _id: 'shard0', paused: true, owner: { incarnation: '2' } }]);
   });
+
+  it('is not taken back by a process that was frozen while it took it', async () => {
+    const tasks = new TaskRecords(metadata);
+    const ownerOf = (incarnation: string) => ({ syncID: 'a', incarnation });
+    const asked: number[] = [];
+    const isReplaced = async (): Promise<boolean> => {
+      asked.push((await tasks.readAll(never))[0]?.epoch ?? -1);
+      if (asked.length > 1) return true;
+      // The other process comes between the question and the write.
+      await tasks.take('shard0', ownerOf('2'), 1, never);
+      return false;
+    };
+    await expect(tasks.take('shard0', ownerOf('1'), 1, never, { isReplaced })).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
+    expect(asked).toEqual([0, 1]);
+    expect(await tasks.readAll(never)).toMatchObject([{ epoch: 1, owner: ownerOf('2') }]);
+  });
 });
 
 describe('partitions and documents to re-read of a task', () => {

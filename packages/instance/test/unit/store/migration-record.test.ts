@@ -57,7 +57,7 @@ describe('a process of a migration that was cleaned up', () => {
 
   it('does not confirm that it owns a task of the next one', async () => {
     const owner = { syncID: 'a', incarnation: '1' };
-    const take = (tasks: TaskRecords, firstEpoch: number) => tasks.take('shard0', owner, 1, never, firstEpoch);
+    const take = (tasks: TaskRecords, firstEpoch: number) => tasks.take('shard0', owner, 1, never, { firstEpoch });
     const { epoch } = await take(new TaskRecords(metadataIn(new MetadataModel())), 100);
     const next = new TaskRecords(metadataIn(new MetadataModel()));
     const present = await take(next, 200);
