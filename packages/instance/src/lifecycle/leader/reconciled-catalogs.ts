@@ -108,9 +108,11 @@ export class ReconciledCatalogs {
   /** Warns of a failure that lasts: a commit would find that the definitions differ, with the writers stopped. */
   async #noteFailure(failure: string | null, signal: AbortSignal): Promise<void> {
     const now_ms = this.deps.runtime.clock.monotonic_ms();
+    const isRecorded = doDefinitionsDiffer(this.deps.watch.view.record);
     this.#failingSince_ms = failure === null ? null : (this.#failingSince_ms ?? now_ms);
-    const isLasting = this.#failingSince_ms !== null && now_ms - this.#failingSince_ms >= failing_ms;
-    if (isLasting === doDefinitionsDiffer(this.deps.watch.view.record)) return;
+    // An earlier leader may have recorded it.
+    const isLasting = failure !== null && (isRecorded || now_ms - (this.#failingSince_ms ?? now_ms) >= failing_ms);
+    if (isLasting === isRecorded) return;
     const description =
       'Convoy cannot bring indexes, options or views of the destination into line with the source, and tries again: ' +
       `${failure}. Until then no commit is offered.`;

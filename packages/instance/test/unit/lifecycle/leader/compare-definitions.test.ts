@@ -101,14 +101,17 @@ it('a difference that the leader cannot mend is a warning after a while, until i
   let now_ms = 0;
   const clock = vi.spyOn(deps.runtime.clock, 'monotonic_ms').mockImplementation(() => now_ms);
   onTestFinished(() => clock.mockRestore());
-  const compared = async (at_ms: number): Promise<unknown[]> => {
+  const compared = async (at_ms: number, by = leader): Promise<unknown[]> => {
     now_ms = at_ms;
-    const isDone = await leader.compare(never);
+    const isDone = await by.compare(never);
     return [isDone, ...deps.watch.view.record.warnings.map(({ name }) => name)];
   };
   expect(await compared(1_000)).toEqual([false]);
   expect(await compared(30_999)).toEqual([false]);
   expect(await compared(31_000)).toEqual([false, 'definitionsDiffer']);
+  const next = await deps.records.takeLeaderEpoch(never);
+  const successor = await DdlLeader.take(deps, next, never);
+  expect(await compared(31_500, successor)).toEqual([false, 'definitionsDiffer']);
   refused = false;
-  expect(await compared(32_000)).toEqual([true]);
+  expect(await compared(32_000, successor)).toEqual([true]);
 });
