@@ -357,8 +357,8 @@ export const commitHazards: readonly Hazard[] = [
         takesOut: 'the wait for the definitions',
         file: instance('lifecycle/progress/commit-offer.ts'),
         symbol: 'missingDefinitions',
-        find: 'return doDefinitionsDiffer(record) ? [definitionsDiffer] : [];',
-        replace: 'return doDefinitionsDiffer(record) ? [] : [];',
+        find: 'return hasWarning(record, definitionsWarning) ? [definitionsDiffer] : [];',
+        replace: 'return hasWarning(record, definitionsWarning) ? [] : [];',
         tests: [
           instanceTest(
             'lifecycle/progress/commit-offer.test.ts',

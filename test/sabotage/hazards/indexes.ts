@@ -17,9 +17,9 @@ export const indexHazards: readonly Hazard[] = [
       {
         takesOut: 'the index that supports a shard key while its own one is replaced',
         file: instance('ddl/reconcile-indexes.ts'),
-        symbol: 'reconcileIndexes',
-        find: '  if (isBare) {\n    await building',
-        replace: '  if (isBare && !isBare) {\n    await building',
+        symbol: 'dropInTheWay',
+        find: '!supportsKey(plan, kept) ? [substituteOf(plan)] : []',
+        replace: '!supportsKey(plan, kept) ? [] : []',
         tests: [
           instanceTest('ddl/reconcile-indexes.test.ts', 'a sharded collection %s'),
           integrationTest(
@@ -32,16 +32,16 @@ export const indexHazards: readonly Hazard[] = [
         takesOut: 'the indexes that only some shards of the destination have',
         file: instance('ddl/reconcile-indexes.ts'),
         symbol: 'reconcileIndexes',
-        find: '(found.unevenIndexes ?? [])',
-        replace: '(found.unevenIndexes ?? []).slice(0, 0)',
+        find: '(found.inconsistentIndexes ?? [])',
+        replace: '(found.inconsistentIndexes ?? []).slice(0, 0)',
         tests: [instanceTest('ddl/reconcile-indexes.test.ts', 'an index of some shards %s')],
       },
       {
         takesOut: 'them in the comparison of definitions',
         file: instance('catalog/plan/compare-catalogs.ts'),
         symbol: 'compareIndexes',
-        find: '...(found.unevenIndexes ?? []).map((index) => index.name)',
-        replace: '...(found.unevenIndexes ?? []).slice(0, 0).map((index) => index.name)',
+        find: '...(found.inconsistentIndexes ?? []).map(({ index }) => index)',
+        replace: '...(found.inconsistentIndexes ?? []).slice(0, 0).map(({ index }) => index)',
         tests: [
           instanceTest(
             'catalog/plan/compare-catalogs.test.ts',
@@ -170,7 +170,7 @@ export const indexHazards: readonly Hazard[] = [
         takesOut: 'the drop of old indexes before new ones are built',
         file: instance('ddl/reconcile-indexes.ts'),
         symbol: 'reconcileIndexes',
-        find: 'const isFull = present.length + missing.length >= indexesMax;',
+        find: 'const isFull = present.length + inconsistent.length + missing.length >= indexesMax;',
         replace: 'const isFull = present.length + missing.length > 2 * indexesMax;',
         tests: [instanceTest('ddl/reconcile-indexes.test.ts', 'indexes: %s')],
       },

@@ -208,8 +208,8 @@ export const ownerHazards: readonly Hazard[] = [
         takesOut: 'the look whether another process has its identity, before a process takes a task',
         file: instance('store/task-record.ts'),
         symbol: 'take',
-        find: 'if ((await isReplaced?.()) === true) throw takenOver(taskId);',
-        replace: 'await isReplaced?.();',
+        find: 'if ((await fleet?.isReplaced?.()) === true) throw takenOver(taskId);',
+        replace: 'await fleet?.isReplaced?.();',
         tests: [
           instanceTest('store/metadata.test.ts', 'is not taken back by a process that was frozen while it took it'),
         ],

@@ -28,11 +28,20 @@ export interface Sharding {
   everMoved: boolean;
 }
 
-/** An index that some shards of a collection lack, or have in another form. */
-export interface UnevenIndex {
-  name: string;
-  /** The different forms, without the lack of it. */
-  forms: Document[];
+/** An index that differs between the shards of one collection. */
+export interface InconsistentIndex {
+  namespace: string;
+  index: string;
+  /** Shards that own chunks and lack the index, or whose index differs from the first shard's. */
+  shards: string[];
+  /** What the shards have instead, what most have first; null where they have no index of the name. */
+  forms: IndexForm[];
+}
+
+/** An index as some of the shards have it. */
+export interface IndexForm {
+  index: Document | null;
+  shards: number;
 }
 
 /** One collection or view as a cluster's catalog shows it. */
@@ -49,8 +58,8 @@ export interface CatalogEntry {
   options: Document;
   /** Index specifications as `listIndexes` shows them, decoded by `decodeIndex`, `_id_` included; empty for views. */
   indexes: Document[];
-  /** Of a destination: the indexes that its shards have in different ways. They are not among `indexes`. */
-  unevenIndexes?: UnevenIndex[];
+  /** Of a destination: the indexes that differ between its shards. They are not among `indexes`. */
+  inconsistentIndexes?: InconsistentIndex[];
   sharding: Sharding | null;
   /** The shard that holds an unsharded collection (its database's primary). */
   primaryShard: string;

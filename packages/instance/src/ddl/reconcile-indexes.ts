@@ -41,16 +41,18 @@ export async function reconcileIndexes(
   const portable = (index: Document): Document => portableIndex(namespaceOf(found), index).index;
   const present = found.indexes.filter((index) => !isIdIndex(index)).map(portable);
   // Where only some shards have a wanted one, it is built on the others.
-  const uneven = (found.unevenIndexes ?? []).map(({ forms }) => forms.map(portable));
+  const inconsistent = (found.inconsistentIndexes ?? [])
+    .map(({ forms }) => forms.flatMap(({ index }) => (index === null ? [] : [portable(index)])))
+    .filter((forms) => !forms.every((form) => isWanted(form, byName)));
   const surplus: Document[] = [
     ...present.filter((index) => !isWanted(index, byName)),
-    ...uneven.filter((forms) => !forms.every((form) => isWanted(form, byName))).flatMap((forms) => forms.slice(0, 1)),
+    ...inconsistent.flatMap((forms) => forms.slice(0, 1)),
   ];
   const missing = wanted.filter(
     (index) => !present.some((there) => there.name === index.name && isBuiltAs(there, index)),
   );
   // Beside `_id`.
-  const isFull = present.length + missing.length >= indexesMax;
+  const isFull = present.length + inconsistent.length + missing.length >= indexesMax;
   const isInTheWay = (index: Document): boolean =>
     isFull || byName.has(index.name as string) || missing.some((one) => indexSignature(one) === indexSignature(index));
   const building = {
@@ -61,26 +63,44 @@ export async function reconcileIndexes(
     skip: deps.skip,
     mayPass: deps.mayPass,
   };
-  const dropEach = async (indexes: readonly Document[]): Promise<void> => {
-    for (const { name } of indexes) await dropSurplus(building, found, name as string);
-  };
   const inTheWay = surplus.filter(isInTheWay);
-  const ofKey = inTheWay.filter((index) => supportsKey(plan, [index]));
-  await dropEach(inTheWay.filter((index) => !ofKey.includes(index)));
-  const isBare =
-    ofKey.length > 0 &&
-    !supportsKey(
-      plan,
-      present.filter((index) => !inTheWay.includes(index)),
-    );
-  if (isBare) {
-    await building.confirm();
-    await sendCreateIndexes(building.client, plan, [substituteOf(plan)], signal, building.meaning);
-  }
-  await dropEach(ofKey);
+  const kept = present.filter((index) => !inTheWay.includes(index));
+  const leftOver = await dropInTheWay(building, plan, found, inTheWay, kept);
   await buildIndexes(building, plan, wanted);
-  await dropEach(surplus.filter((index) => !inTheWay.includes(index)));
-  if (isBare) await dropSurplus(building, found, SUBSTITUTE);
+  await dropEach(building, found, [...surplus.filter((index) => !inTheWay.includes(index)), ...leftOver]);
+}
+
+/**
+ * Drops the indexes that conflict with missing ones. Where that leaves none for the shard key, a substitute supports
+ * it.
+ * @param kept the other indexes of the destination
+ * @returns what is to be dropped once the missing ones are built
+ */
+async function dropInTheWay(
+  building: IndexBuilding,
+  plan: CollectionPlan,
+  found: CatalogEntry,
+  inTheWay: readonly Document[],
+  kept: readonly Document[],
+): Promise<Document[]> {
+  const ofKey = inTheWay.filter((index) => supportsKey(plan, [index]));
+  await dropEach(
+    building,
+    found,
+    inTheWay.filter((index) => !ofKey.includes(index)),
+  );
+  const substitutes = ofKey.length > 0 && !supportsKey(plan, kept) ? [substituteOf(plan)] : [];
+  if (substitutes.length > 0) {
+    await building.confirm();
+    await sendCreateIndexes(building.client, plan, substitutes, building.signal, building.meaning);
+  }
+  // A former leader may have left a substitute, which then stays.
+  await dropEach(
+    building,
+    found,
+    ofKey.filter(({ name }) => substitutes.every((one) => one.name !== name)),
+  );
+  return substitutes;
 }
 
 /** Whether one of these indexes beside that on `_id` supports the shard key, and none on `_id` does. */
@@ -101,11 +121,13 @@ function isWanted(index: Document, wanted: ReadonlyMap<string, Document>): boole
   return planned !== undefined && isBuiltAs(index, planned);
 }
 
-/** Drops an index; a missing index or collection is no error. */
-async function dropSurplus(building: IndexBuilding, found: CatalogEntry, name: string): Promise<void> {
-  try {
-    await dropIndex(building, found, name);
-  } catch (error) {
-    if (codeOf(error) !== serverCode.namespaceNotFound) throw error;
+/** Drops indexes; a missing index or collection is no error. */
+async function dropEach(building: IndexBuilding, found: CatalogEntry, indexes: readonly Document[]): Promise<void> {
+  for (const { name } of indexes) {
+    try {
+      await dropIndex(building, found, name as string);
+    } catch (error) {
+      if (codeOf(error) !== serverCode.namespaceNotFound) throw error;
+    }
   }
 }

@@ -1,6 +1,6 @@
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import { type CatalogReport, readCatalogReport } from '../catalog/read/read-catalog.js';
-import type { InconsistentIndex } from '../catalog/read/read-indexes.js';
+import type { InconsistentIndex } from '../catalog/namespace.js';
 import type { Clock } from '../cluster/clock.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 

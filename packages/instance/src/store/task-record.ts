@@ -3,6 +3,7 @@ import type { OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import type { HotDocument } from '@convoy/api/contract/hot-documents';
 import type { VerificationSideProgress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Fleet } from '@convoy/api/fleet/fleet';
 import { Binary, type Document, type Timestamp } from 'mongodb';
 import type { Metadata } from './metadata.js';
 
@@ -110,8 +111,8 @@ const initialState = {
 export interface TakeOptions {
   /** Of the migration: the epoch of a new task is above it. */
   firstEpoch?: number | undefined;
-  /** Whether another process has the identity of this one, which was frozen. It may not take the task back. */
-  isReplaced?: (() => Promise<boolean>) | undefined;
+  /** Knows whether another process has this one's identity: then this one was frozen, and may not take the task. */
+  fleet?: Pick<Fleet, 'isReplaced'>;
 }
 
 /** Reads and writes task records, conditional on the owner's epoch. */
@@ -137,7 +138,7 @@ export class TaskRecords {
     owner: TaskRecord['owner'],
     sessionsMax: number,
     signal: AbortSignal,
-    { firstEpoch = 0, isReplaced }: TakeOptions = {},
+    { firstEpoch = 0, fleet }: TakeOptions = {},
   ): Promise<TaskRecord> {
     const sessions = Array.from({ length: sessionsMax }, () => newSessionId());
     const initial: Document = {
@@ -157,7 +158,7 @@ export class TaskRecords {
       if (stored.taking === taking) return stored as unknown as TaskRecord;
       const found = Number(stored.epoch);
       // After the read: whoever replaces this process from here on raises the epoch, and the write finds that.
-      if ((await isReplaced?.()) === true) throw takenOver(taskId);
+      if ((await fleet?.isReplaced?.()) === true) throw takenOver(taskId);
       const taken = await this.metadata.findAndUpdate(
         'tasks',
         { _id: taskId, epoch: found },

@@ -2,10 +2,9 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Document } from 'mongodb';
 import { nameSome } from '../name-some.js';
 import { indexObstacle, isIdIndex, portableIndex } from '../index-spec.js';
-import type { CatalogEntry } from '../namespace.js';
+import type { CatalogEntry, InconsistentIndex } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
 import type { CatalogReport } from '../read/read-catalog.js';
-import type { InconsistentIndex } from '../read/read-indexes.js';
 import { isIdKey, supportingIndex } from './index-plan.js';
 
 /** The user's choices about indexes that the destination cannot have as the source has them. */

@@ -80,7 +80,7 @@ function compareIndexes(expected: CatalogEntry, found: CatalogEntry, options: Co
       : [difference('index', expected, `${String(index.name)} differs in ${attributes.join(', ')}`)];
   });
   const names = new Set(wanted.map((index) => index.name as string));
-  const extra = [...present.keys(), ...(found.unevenIndexes ?? []).map((index) => index.name)]
+  const extra = [...present.keys(), ...(found.inconsistentIndexes ?? []).map(({ index }) => index)]
     .filter((name) => !names.has(name))
     .map((name) => difference('index', expected, `${name} is extra`));
   return [...wrong, ...extra];

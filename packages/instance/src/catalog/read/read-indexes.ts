@@ -5,25 +5,9 @@ import type { Namespace } from '../../cluster/namespace.js';
 import { canonicalText } from '../canonical-text.js';
 import { decodeIndex, decodeIndexStats } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
-import type { Sharding } from '../namespace.js';
+import type { IndexForm, InconsistentIndex, Sharding } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
 import { serverCode } from '../server-code.js';
-
-/** An index that differs between the shards of one collection. */
-export interface InconsistentIndex {
-  namespace: string;
-  index: string;
-  /** Shards that own chunks and lack the index, or whose index differs from the first shard's. */
-  shards: string[];
-  /** What the shards have instead, what most have first; null where they have no index of the name. */
-  forms: IndexForm[];
-}
-
-/** An index as some of the shards have it. */
-export interface IndexForm {
-  index: Document | null;
-  shards: number;
-}
 
 export interface CollectionIndexes {
   /** As `listIndexes` shows them. */

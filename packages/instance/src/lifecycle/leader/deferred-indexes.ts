@@ -25,11 +25,11 @@ export async function buildDeferredIndexes(
   await watch.refresh(signal);
   stepDone('indexBuildsStarted');
   runtime.logger.info({ event: 'indexBuildsStarted' }, 'everything is copied: the leader builds the indexes');
-  let began_ms = runtime.clock.monotonic_ms();
-  while (!(await ddlChanges.compare(signal, deps.onIndexProgress.bind(deps)))) {
+  for (;;) {
+    const began_ms = runtime.clock.monotonic_ms();
+    if (await ddlChanges.compare(signal, deps.onIndexProgress.bind(deps))) break;
     // A refused build has read its collection: comparing may take at most half of the time.
     await runtime.clock.sleep(Math.max(buildAgain_ms, runtime.clock.monotonic_ms() - began_ms), signal);
-    began_ms = runtime.clock.monotonic_ms();
   }
   await records.updateAsLeader(leaderEpoch, { indexBuilds: 'done' }, signal);
   await watch.refresh(signal);

@@ -1,7 +1,6 @@
-import type { Catalog } from '../../catalog/namespace.js';
+import type { Catalog, InconsistentIndex } from '../../catalog/namespace.js';
 import { chosenWarning, describeChosen, withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
-import type { InconsistentIndex } from '../../catalog/read/read-indexes.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
 import { readSettledCatalog } from '../../preflight/settled-catalog.js';
 import { filterOf, type MigrationDependencies } from '../migration/migration-dependencies.js';

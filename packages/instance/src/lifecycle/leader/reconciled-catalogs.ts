@@ -11,7 +11,7 @@ import { judgeCatalog } from '../../ddl/judge-catalog.js';
 import { isReplacedIndex, reconcileShape, type ShapeDependencies } from '../../ddl/reconcile-shape.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { keepsBalancer } from '../../store/reversal.js';
-import { definitionsWarning, doDefinitionsDiffer } from '../migration/definitions-differ.js';
+import { definitionsWarning, hasWarning } from '../migration/recorded-warnings.js';
 import { plannedIndexes } from '../migration/index-scope.js';
 import { type MigrationDependencies, readDestinationCatalog, remapOf } from '../migration/migration-dependencies.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
@@ -108,7 +108,7 @@ export class ReconciledCatalogs {
   /** Warns of a failure that lasts: a commit would find that the definitions differ, with the writers stopped. */
   async #noteFailure(failure: string | null, signal: AbortSignal): Promise<void> {
     const now_ms = this.deps.runtime.clock.monotonic_ms();
-    const isRecorded = doDefinitionsDiffer(this.deps.watch.view.record);
+    const isRecorded = hasWarning(this.deps.watch.view.record, definitionsWarning);
     this.#failingSince_ms = failure === null ? null : (this.#failingSince_ms ?? now_ms);
     // An earlier leader may have recorded it.
     const isLasting = failure !== null && (isRecorded || now_ms - (this.#failingSince_ms ?? now_ms) >= failing_ms);

@@ -1,6 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openTransactions } from '../../cluster/open-transactions.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import { hasWarning } from '../migration/recorded-warnings.js';
 import { recordWarning } from './recorded-warning.js';
 
 /** Interval between checks for open transactions. */
@@ -54,5 +55,5 @@ const advice =
   'Find them with $currentOp. Kill the sessions of open ones; for prepared ones, bring back the shards that take part.';
 
 function isRequested({ watch }: MigrationDependencies): boolean {
-  return watch.view.record.warnings.some(({ name }) => name === transactionsWarning);
+  return hasWarning(watch.view.record, transactionsWarning);
 }

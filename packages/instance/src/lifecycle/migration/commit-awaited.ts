@@ -1,12 +1,13 @@
 import type { MigrationRecord } from '../../store/migration-record.js';
 import type { MigrationView } from './migration-watch.js';
+import { hasWarning } from './recorded-warnings.js';
 
 /** Name of the warning while documents with the same key of a unique index hold a commit. */
 export const heldWarning = 'commitHeldByDuplicates';
 
 /** Whether documents with the same key of a unique index hold a commit. */
-export function isHeld({ warnings }: Pick<MigrationRecord, 'warnings'>): boolean {
-  return warnings.some(({ name }) => name === heldWarning);
+export function isHeld(record: Pick<MigrationRecord, 'warnings'>): boolean {
+  return hasWarning(record, heldWarning);
 }
 
 /** Instances that take a commit within this time have taken the same command. */

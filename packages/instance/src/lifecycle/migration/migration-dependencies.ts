@@ -3,6 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import { nameSome } from '../../catalog/name-some.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import { isIdIndex } from '../../catalog/index-spec.js';
 import { compileNamespaceFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
 import { compileNamespaceRemap, type NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { CompareOptions } from '../../catalog/plan/compare-catalogs.js';
@@ -75,7 +76,7 @@ export function remapOf(record: Pick<MigrationRecord, 'options'>): NamespaceRema
 
 /**
  * The destination's catalog as it is now: everything under a name that an included namespace has there. An index that
- * its shards have in different ways is among `unevenIndexes`.
+ * differs between its shards is among `inconsistentIndexes`.
  */
 export async function readDestinationCatalog(
   { runtime, destination, watch }: Pick<MigrationDependencies, 'runtime' | 'destination' | 'watch'>,
@@ -88,12 +89,12 @@ export async function readDestinationCatalog(
     signal,
   );
   return report.catalog.map((entry) => {
-    const unevenIndexes = report.inconsistentIndexes
-      .filter(({ namespace }) => namespace === namespaceOf(entry))
-      .map(({ index, forms }) => ({ name: index, forms: forms.flatMap((form) => form.index ?? []) }));
-    if (unevenIndexes.length === 0) return entry;
-    const uneven = new Set(unevenIndexes.map(({ name }) => name));
-    return { ...entry, unevenIndexes, indexes: entry.indexes.filter(({ name }) => !uneven.has(name as string)) };
+    const inconsistentIndexes = report.inconsistentIndexes.filter(
+      ({ namespace, index }) => namespace === namespaceOf(entry) && !isIdIndex({ name: index }),
+    );
+    if (inconsistentIndexes.length === 0) return entry;
+    const names = new Set(inconsistentIndexes.map(({ index }) => index));
+    return { ...entry, inconsistentIndexes, indexes: entry.indexes.filter(({ name }) => !names.has(name as string)) };
   });
 }
 

@@ -11,7 +11,7 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
 import { CommitReadiness, type JudgedStats } from '../stats/commit-readiness.js';
 import type { VerificationStats } from '../stats/verification-stats.js';
-import { definitionsWarning, doDefinitionsDiffer } from '../migration/definitions-differ.js';
+import { definitionsWarning, hasWarning } from '../migration/recorded-warnings.js';
 import { awaitsIndexes } from '../migration/index-scope.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
@@ -152,7 +152,7 @@ const definitionsDiffer = blockedBy(
 
 function missingDefinitions(record: OfferedRun['view']['record']): OwnBlocker[] {
   if (awaitsIndexes(record)) return [indexesAwaited];
-  return doDefinitionsDiffer(record) ? [definitionsDiffer] : [];
+  return hasWarning(record, definitionsWarning) ? [definitionsDiffer] : [];
 }
 
 function notRunning(run: Pick<OfferedRun, 'failure' | 'state'> | null): OwnBlocker {

@@ -80,7 +80,7 @@ export class JoinedMigration {
     const { runtime, clusters, fleet } = this.setup;
     const tasks = new TaskRecords(this.metadataOn(clusters.get(requireClusterName(record.destination.name))));
     const sessionsMax = writeSessionsMax(runtime.config);
-    const options = { firstEpoch: record.firstEpoch, isReplaced: fleet.isReplaced?.bind(fleet) };
+    const options = { firstEpoch: record.firstEpoch, fleet };
     for (const id of ownIds) await tasks.take(id, this.#owner, sessionsMax, this.signal, options);
     await this.#begin(record, source, ownIds);
   }

@@ -62,7 +62,7 @@ export class OwnTasks {
   async #take(sessionsMax: number, signal: AbortSignal): Promise<TaskRecord[]> {
     const owned: TaskRecord[] = [];
     const { firstEpoch } = this.watch.view.record;
-    const options = { firstEpoch, isReplaced: this.fleet.isReplaced?.bind(this.fleet) };
+    const options = { firstEpoch, fleet: this.fleet };
     for (const id of this.ids) owned.push(await this.records.take(id, this.owner, sessionsMax, signal, options));
     await this.watch.refresh(signal);
     this.#hasTaken = true;

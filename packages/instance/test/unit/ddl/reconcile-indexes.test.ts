@@ -1,7 +1,7 @@
 import { BSON, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { planCollection } from '../../../src/catalog/plan/destination-plan.js';
-import type { CatalogEntry, UnevenIndex } from '../../../src/catalog/namespace.js';
+import type { CatalogEntry, InconsistentIndex } from '../../../src/catalog/namespace.js';
 import { reconcileIndexes } from '../../../src/ddl/reconcile-indexes.js';
 import { serverError } from '../model/calls.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
@@ -44,7 +44,7 @@ async function sentFor(
   version: [number, number, number],
   confirm = confirmed,
   shardKey?: string,
-  unevenIndexes: UnevenIndex[] = [],
+  inconsistentIndexes: InconsistentIndex[] = [],
 ): Promise<Document[]> {
   let present = [id, ...there];
   const client = new FakeNodeClient('router', {
@@ -69,11 +69,14 @@ async function sentFor(
     indexScope,
     remap: noRemap,
   });
-  await reconcileIndexes({ destination, confirm }, plan, { ...entryOf(there, shardKey), unevenIndexes }, never).catch(
-    (error: unknown) => {
-      if (error !== replaced) throw error;
-    },
-  );
+  await reconcileIndexes(
+    { destination, confirm },
+    plan,
+    { ...entryOf(there, shardKey), inconsistentIndexes },
+    never,
+  ).catch((error: unknown) => {
+    if (error !== replaced) throw error;
+  });
   return client.sent.map(({ command }) => command);
 }
 
@@ -87,7 +90,7 @@ async function changesFor(
   there: Document[],
   indexScope: IndexScope = 'all',
   shardKey?: string,
-  uneven?: UnevenIndex[],
+  uneven?: InconsistentIndex[],
 ): Promise<string[]> {
   return (await sentFor(source, there, indexScope, [7, 0, 0], confirmed, shardKey, uneven)).flatMap((command) => {
     if ('createIndexes' in command) return [`build ${(command.indexes as Document[]).map(nameOf).join(', ')}`];
@@ -157,6 +160,13 @@ it.each<[string, Document[], Document[], string, string[]]>([
     ['drop a_1', 'build other', 'drop convoy_substitute'],
   ],
   [
+    'keeps it also where it can have no further index',
+    [...many.slice(1), { ...a, name: 'other' }],
+    [{ v: 2, key: { a: 1, convoy_substitute: 1 }, name: 'convoy_substitute' }, ...many.slice(1), a],
+    'a',
+    ['build convoy_substitute', 'drop a_1', 'build other', 'drop convoy_substitute'],
+  ],
+  [
     'needs none beside a longer one',
     [
       { ...a, name: 'other' },
@@ -183,10 +193,26 @@ it.each<[string, Document[], Document[], string[]]>([
   ['of another form is dropped and built', [a], [{ ...a, key: { a: 1, b: 1 } }], ['drop a_1', 'build a_1']],
   ['of several forms is dropped and built', [a], [a, { ...a, sparse: true }], ['drop a_1', 'build a_1']],
 ])('an index of some shards %s', async (_what, source, forms, expected) => {
-  expect(await changesFor(source, [], 'all', undefined, [{ name: 'a_1', forms: forms.map(indexAsRead) }])).toEqual(
-    expected,
-  );
+  expect(await changesFor(source, [], 'all', undefined, [inconsistent('a_1', forms)])).toEqual(expected);
 });
+
+it('an index of some shards that is not wanted goes first where a collection cannot have one more', async () => {
+  const only = inconsistent('b_1', [{ ...a, key: { b: 1 }, name: 'b_1' }]);
+  expect(await changesFor([...many, a], many, 'all', undefined, [only])).toEqual(['drop b_1', 'build a_1']);
+  expect(await changesFor([...many.slice(1), a], many.slice(1), 'all', undefined, [only])).toEqual([
+    'build a_1',
+    'drop b_1',
+  ]);
+});
+
+function inconsistent(index: string, forms: Document[]): InconsistentIndex {
+  return {
+    namespace: 'shop.orders',
+    index,
+    shards: ['s1'],
+    forms: forms.map((form) => ({ index: indexAsRead(form), shards: 1 })),
+  };
+}
 
 /** The changes that replace index `other` on the shard key by one of another name. */
 function substituted(name: string): string[] {

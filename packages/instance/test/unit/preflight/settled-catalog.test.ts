@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { InconsistentIndex } from '../../../src/catalog/read/read-indexes.js';
+import type { InconsistentIndex } from '../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { readSettledCatalog } from '../../../src/preflight/settled-catalog.js';
 import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';

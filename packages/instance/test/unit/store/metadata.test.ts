@@ -185,7 +185,7 @@ describe('a task record', () => {
       await tasks.take('shard0', ownerOf('2'), 1, never);
       return false;
     };
-    await expect(tasks.take('shard0', ownerOf('1'), 1, never, { isReplaced })).rejects.toMatchObject({
+    await expect(tasks.take('shard0', ownerOf('1'), 1, never, { fleet: { isReplaced } })).rejects.toMatchObject({
       error: 'staleEpoch',
     });
     expect(asked).toEqual([0, 1]);

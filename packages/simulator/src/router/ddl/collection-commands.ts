@@ -1,4 +1,3 @@
-import { encodeDocument } from '../../bson/encode.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { UUID } from 'bson';
 import type { ShardKeyPattern } from '../../config/shard-key.js';
@@ -12,6 +11,7 @@ import { unsimulated } from '../../node/unsimulated.js';
 import { documentText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { collectionOptions, inOptionOrder, viewDefinition } from '../../shard/commands/create.js';
+import { isNamed } from '../../shard/commands/indexes.js';
 import { fanOut } from './fan-out.js';
 import { bumpVersion } from '../sharding/chunk-changes.js';
 
@@ -296,14 +296,9 @@ export async function dropIndexesCommand(context: RouterContext, request: Comman
 
 /** Shards keep at least one visible index that supports the shard key (SERVER-6491, and its test in 6.0). */
 function refuseLastOfKey(key: ShardKeyPattern, indexes: readonly Doc[], wanted: Value | undefined): void {
-  const isNamed = (spec: Doc): boolean =>
-    (Array.isArray(wanted) ? wanted : [wanted]).some((one) =>
-      one instanceof Map
-        ? encodeDocument(one).equals(encodeDocument(spec.get('key') as Doc))
-        : one === spec.get('name'),
-    );
+  const dropped = Array.isArray(wanted) ? wanted : [wanted];
   const supporting = indexes.filter((spec) => supportsKey(spec, key) && !isTrue(spec.get('hidden')));
-  if (supporting.length === 0 || !supporting.every(isNamed)) return;
+  if (supporting.length === 0 || !supporting.every((spec) => dropped.some((one) => isNamed(spec, one)))) return;
   const shown = "Cannot drop the only compatible index for this collection's shard key";
   throw new CommandError(370, 'CannotDropShardKeyIndex', shown);
 }

@@ -129,23 +129,19 @@ export function dropIndexes(context: CommandContext): Doc {
 }
 
 function indexNamed(collection: Collection, wanted: Value | undefined): string {
-  if (wanted instanceof Map) {
-    const key = encodeDocument(wanted);
-    const found = collection.indexes.find(({ definition }) =>
-      encodeDocument(definition.spec.get('key') as Doc).equals(key),
-    );
-    if (found === undefined)
-      throw new CommandError(27, 'IndexNotFound', `can't find index with key: ${documentText(wanted)}`);
-    return refuseIdIndex(found.definition);
-  }
-  const found = collection.indexes.find(({ definition }) => definition.name === wanted);
-  if (found === undefined)
-    throw new CommandError(
-      27,
-      'IndexNotFound',
-      `index not found with name [${typeof wanted === 'string' ? wanted : ''}]`,
-    );
-  return refuseIdIndex(found.definition);
+  const found = collection.indexes.find(({ definition }) => isNamed(definition.spec, wanted));
+  if (found !== undefined) return refuseIdIndex(found.definition);
+  const shown =
+    wanted instanceof Map
+      ? `can't find index with key: ${documentText(wanted)}`
+      : `index not found with name [${typeof wanted === 'string' ? wanted : ''}]`;
+  throw new CommandError(27, 'IndexNotFound', shown);
+}
+
+/** Whether `dropIndexes` means an index: by its name, or by its key. */
+export function isNamed(spec: Doc, wanted: Value | undefined): boolean {
+  if (!(wanted instanceof Map)) return spec.get('name') === wanted;
+  return encodeDocument(spec.get('key') as Doc).equals(encodeDocument(wanted));
 }
 
 function refuseIdIndex({ name, spec }: IndexDefinition): string {

@@ -56,9 +56,9 @@ describe('compareCatalogs', () => {
   });
 
   it('finds an index that only some shards of the destination have, wanted or not', () => {
-    const unevenIndexes = [{ name: 'ttl', forms: [ttl] }];
+    const inconsistentIndexes = [{ namespace: 'd.c', index: 'ttl', shards: ['b'], forms: [{ index: ttl, shards: 1 }] }];
     const details = (source: Document[]): string[] =>
-      compareCatalogs([entry({}, source)], [entry({ unevenIndexes })], final).map(({ detail }) => detail);
+      compareCatalogs([entry({}, source)], [entry({ inconsistentIndexes })], final).map(({ detail }) => detail);
     expect([details([]), details([ttl])]).toEqual([['ttl is extra'], ['ttl is missing']]);
   });
 

@@ -2,8 +2,7 @@ import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { findDocuments, lookupName } from '../../../../src/verify/compare/find-documents.js';
 import { FakeNodeClient } from '../../fake-node-client.js';
-import { rawOf } from '../../model/parts.js';
-import { never } from '../../model/parts.js';
+import { never, rawOf } from '../../model/parts.js';
 
 const idBytes = 5 * 2 ** 20;
 
