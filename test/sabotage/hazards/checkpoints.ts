@@ -43,16 +43,29 @@ export const checkpointHazards: readonly Hazard[] = [
     number: 3,
     hazard: 'The time that the lag is measured from is not the time from which resuming is safe',
     handling:
-      'The checkpoint is the smallest of: the first event that is not durable, the first that re-reads buffer, the ' +
-      'reading times of partitions being copied.',
+      'The checkpoint is the smallest of: the first event that is not durable, the first that re-reads buffer or ' +
+      'drop before they are durable, the reading times of partitions being copied.',
     sabotages: [
       {
         takesOut: 'events that are not durable, in the checkpoint',
         file: instance('lifecycle/task/task-checkpoint.ts'),
         symbol: 'appliedBelow',
-        find: 'earlier(applyWorkers.oldest(), rereads.oldestBuffered())',
-        replace: 'rereads.oldestBuffered()',
+        find: 'earlier(applyWorkers.oldest(), rereads.oldestPending())',
+        replace: 'rereads.oldestPending()',
         tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the first event that is not durable')],
+      },
+      {
+        takesOut: 'the events that an entry drops before it is durable',
+        file: instance('store/reread-set.ts'),
+        symbol: 'absorb',
+        find: 'if (!entry.durable) entry.undurable ??= event.time;',
+        replace: '',
+        tests: [
+          instanceTest(
+            'store/reread-set.test.ts',
+            'that an entry drops before it is durable does not count as applied until then',
+          ),
+        ],
       },
       {
         takesOut: 'reading times of partitions being copied, in the checkpoint',
@@ -245,6 +258,38 @@ export const checkpointHazards: readonly Hazard[] = [
             'a collection that users drop while its leader is replaced at the start is not left over',
           ),
         ],
+      },
+    ],
+  },
+  {
+    number: 133,
+    hazard:
+      'After the cut-over a shard whose clock is behind gives a user write a time below that from which a later ' +
+      'reverse reads: the reverse leaves the write out',
+    handling:
+      'Before the destination opens, the router sends the time to all shards. Each appends a later note.',
+    sabotages: [
+      {
+        takesOut: 'the notes above the time',
+        file: instance('cluster/cluster-time.ts'),
+        symbol: 'timeBetweenWrites',
+        find: 'while (cluster.shardIds.length > 1)',
+        replace: 'while (cluster.shardIds.length > 99)',
+        tests: [
+          instanceTest(
+            'cluster/times-of-shards.test.ts',
+            'is below the next write of every shard, although the clock of one is behind',
+          ),
+          instanceTest('cluster/times-of-shards.test.ts', 'also where Convoy may append no notes'),
+        ],
+      },
+      {
+        takesOut: 'the comparison of the notes',
+        file: instance('cluster/cluster-time.ts'),
+        symbol: 'timeBetweenWrites',
+        find: 'notes.every((note) => note > time)',
+        replace: 'notes.every((note) => note > 0n)',
+        tests: [instanceTest('cluster/times-of-shards.test.ts', 'is returned only once every shard has a later note')],
       },
     ],
   },

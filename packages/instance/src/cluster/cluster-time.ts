@@ -60,6 +60,33 @@ export async function timeAboveAll(cluster: ClusterClient, options: CallOptions)
   return noted ?? advanceAll(cluster.router, options);
 }
 
+/**
+ * A time after everything written to the cluster so far, and below every later write. Clocks of shards differ: until a
+ * shard learns of a time, it gives earlier ones to its writes. Shards learn it by requests of a router, and no later
+ * primary of a shard forgets it once the shard has written an entry above it.
+ * @param pause waits before the shards are asked again
+ */
+export async function timeBetweenWrites(
+  cluster: ClusterClient,
+  pause: () => Promise<void>,
+  options: CallOptions,
+): Promise<bigint> {
+  const time = await timeAboveAll(cluster, options);
+  while (cluster.shardIds.length > 1) {
+    // The router learns the latest time from the shards' replies, and passes it on to all of them.
+    await advanceAll(cluster.router, options);
+    const notes = await noteAll(cluster, options);
+    if (notes === null || notes.every((note) => note > time)) break;
+    await pause();
+  }
+  return time;
+}
+
+/** The times of new notes on all shards, or of the router's; null if the user may not append any. */
+function noteAll(cluster: ClusterClient, options: CallOptions): Promise<bigint[] | null> {
+  return unlessUnauthorized(() => Promise.all(noteClients(cluster).map((client) => appendNote(client, options))));
+}
+
 async function advanceAll(router: NodeClient, options: CallOptions): Promise<bigint> {
   const time = clusterTimeOf(await router.command('admin', { listDatabases: 1, nameOnly: true }, options));
   await advanceShards(router, time, options);

@@ -4,7 +4,7 @@ import type { Catalog } from '../../catalog/namespace.js';
 import { restoreAttributes } from '../../catalog/make/restore-attributes.js';
 import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
-import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
+import { timeBetweenWrites, timestampOf } from '../../cluster/cluster-time.js';
 import { isVerified } from '../../store/migration-record.js';
 import { storeEntries } from '../../store/task-storage.js';
 import { keepSourceClosed, restoreSourceBalancer } from './ask-source.js';
@@ -20,9 +20,12 @@ import {
 } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import { noteDifferences, verifyDocuments } from './verification-leader.js';
-import { bringBlock } from '../migration/write-blocks.js';
+import { applyWriteBlock } from '../migration/write-blocks.js';
 
 const differencesNamedMax = 5;
+
+/** Shards learn each other's times within milliseconds. */
+const askAgain_ms = 50;
 
 /**
  * The leader's steps from the sealed commit time to COMMITTED. A later leader may repeat every step: it reads each
@@ -52,7 +55,7 @@ export async function commit(deps: MigrationDependencies, leaderEpoch: number, s
   await storeOpening(deps, leaderEpoch, signal);
   stepDone('openingTimeStored');
   await keepSourceClosed(deps, leaderEpoch, signal);
-  await bringBlock(deps, 'destination', signal);
+  await applyWriteBlock(deps, 'destination', signal);
   stepDone('destinationOpened');
   await records.updateAsLeader(leaderEpoch, { canWrite: true }, signal);
   stepDone('writesAllowed');
@@ -127,7 +130,7 @@ async function storeOpening(deps: MigrationDependencies, leaderEpoch: number, si
   if (!reversal || reversal.openedAt !== null) return;
   const time = await runtime.retrying(
     'take a cluster time of the destination',
-    () => timeAboveAll(destination, { signal }),
+    () => timeBetweenWrites(destination, () => runtime.clock.sleep(askAgain_ms, signal), { signal }),
     signal,
   );
   await records.noteOpening(leaderEpoch, { openedAt: timestampOf(time) }, signal);
