@@ -7,7 +7,7 @@ import { isFullRun } from '../requirements.js';
 /** Steps around irreversible ones, in the order of a migration: a usual run draws one of each group. */
 const groups: readonly (readonly LeaderStep[])[] = [
   ['balancersRecorded', 'collectionsMade'],
-  ['sourceClosed', 'commitSealed'],
+  ['sourceBlocked', 'commitSealed'],
   ['openingDecided'],
   ['destinationOpened'],
   ['clustersSwapped', 'attributesDeferred'],

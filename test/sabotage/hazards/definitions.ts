@@ -259,4 +259,67 @@ export const definitionHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 132,
+    hazard:
+      'A commit begins although the leader cannot bring definitions into line or builds an index, or only because an ' +
+      'instance took one long ago: it fails or waits with the writers stopped',
+    handling:
+      'A difference or an index build that lasts is a warning in the record and keeps every instance from offering a ' +
+      'commit. An instance follows another one into a commit only while the same command is on its way.',
+    sabotages: [
+      {
+        takesOut: 'the wait for the definitions',
+        file: instance('lifecycle/progress/commit-offer.ts'),
+        symbol: 'missingDefinitions',
+        find: 'return hasWarning(record, definitionsWarning) ? [definitionsDiffer] : [];',
+        replace: 'return hasWarning(record, definitionsWarning) ? [] : [];',
+        tests: [
+          instanceTest(
+            'lifecycle/progress/commit-offer.test.ts',
+            'definitions that the leader cannot bring into line block a commit',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the warning',
+        file: instance('lifecycle/leader/reconciled-catalogs.ts'),
+        symbol: 'compare',
+        find: 'await this.#noteFailure(failureName(error), signal);',
+        replace: '',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/compare-definitions.test.ts',
+            'a difference that the leader cannot mend is a warning after a while, until it can',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the warning of a build that lasts',
+        file: instance('lifecycle/leader/reconciled-catalogs.ts'),
+        symbol: 'warnWhileLasting',
+        find: "if (!isLasting || record.phase !== 'syncing'",
+        replace: "if (!isLasting || record.phase === 'syncing'",
+        tests: [
+          instanceTest(
+            'lifecycle/leader/compare-definitions.test.ts',
+            'a build that lasts is a warning until the index is there',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the age of a commit that another instance took',
+        file: instance('lifecycle/migration/commit-awaited.ts'),
+        symbol: 'isCommitJustRequested',
+        find: '<= sameCommand_ms',
+        replace: '<= Number.POSITIVE_INFINITY',
+        tests: [
+          instanceTest(
+            'lifecycle/migration/commit-awaited.test.ts',
+            'a commit that one instance took long ago is not the command that another one has now',
+          ),
+        ],
+      },
+    ],
+  },
 ];

@@ -290,8 +290,8 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the check of a command that comes through Redis',
-        file: 'packages/api/src/http/run-command.ts',
-        symbol: 'runCommand',
+        file: 'packages/api/src/http/accept-command.ts',
+        symbol: 'acceptCommand',
         find: '  parseCommandBody(body ?? {});\n',
         replace: '',
         tests: [instanceTest('process/carry-out.test.ts', 'is refused like one over HTTP: %s')],

@@ -5,25 +5,21 @@ import { ConvoyError } from '../errors/convoy-error.js';
 import type { Acceptance, ContractService } from './contract-service.js';
 
 /**
- * Runs a command from any transport, after checking its name and body.
- * @param body parsed JSON; undefined counts as `{}`
- * @param commandId of a command for the whole fleet
- * @param awaited_ms how long its sender still waits
- * @throws ConvoyError `invalidRequest` for an unknown name or an invalid body; whatever the service throws
+ * Checks a command's name and body and passes it to the service, whether it came over HTTP or through Redis.
+ * @param body parsed JSON; undefined and null count as `{}`
+ * @param commandId id of a command for the whole fleet; undefined for one to this instance alone
+ * @param awaited_ms of a commit: how long its sender still waits
+ * @throws ConvoyError `invalidRequest` for an unknown name or an invalid body, or what the service throws
  */
-export async function runCommand(
+export async function acceptCommand(
   service: Pick<ContractService, CommandName>,
-  name: string,
+  name: CommandName,
   body: unknown,
   commandId?: string,
   awaited_ms?: number,
 ): Promise<Acceptance> {
-  if (!isCommandName(name)) throw new ConvoyError('invalidRequest', 'name: is not a command');
+  if (!commandNames.includes(name)) throw new ConvoyError('invalidRequest', 'name: is not a command');
   if (name === 'start') return service.start(parseStartRequest(body ?? {}), commandId);
   parseCommandBody(body ?? {});
   return name === 'commit' ? service.commit(commandId, awaited_ms) : service[name](commandId);
-}
-
-function isCommandName(name: string): name is CommandName {
-  return (commandNames as readonly string[]).includes(name);
 }

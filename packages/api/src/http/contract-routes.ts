@@ -10,7 +10,7 @@ import { useFailureReplies } from './failure-replies.js';
 import type { ProgressScope } from './json-schema.js';
 import { LINES_TYPE, MISMATCHES_PATH, OPENAPI_PATH, PROGRESS_PATH, commandPath } from './operations.js';
 import { openApiDocument } from './openapi.js';
-import { runCommand } from './run-command.js';
+import { acceptCommand } from './accept-command.js';
 
 /** Options of `contractRoutes`. */
 export interface ContractRoutesOptions {
@@ -26,7 +26,7 @@ function serveContract(app: FastifyInstance, options: ContractRoutesOptions): vo
   const { service } = options;
   for (const command of commandNames) {
     app.post(commandPath(command), async (request): Promise<SuccessReply> => {
-      const { waitingFor = [] } = await runCommand(service, command, request.body);
+      const { waitingFor = [] } = await acceptCommand(service, command, request.body);
       return { success: true, ...(waitingFor.length > 0 && { waitingFor: [...waitingFor] }) };
     });
   }

@@ -1,4 +1,4 @@
-import type { TestResult } from '@convoy/coordinator/notifications/send-test';
+import type { ReceiverResult } from '@convoy/coordinator/notifications/send-test';
 import type { Command } from 'commander';
 import { endWith, exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
@@ -22,13 +22,13 @@ export function addNotifyCommand(program: Command): void {
     });
 }
 
-async function tryReceivers(flags: Flags): Promise<TestResult[]> {
+async function tryReceivers(flags: Flags): Promise<ReceiverResult[]> {
   const { parseNotifyConfig } = await import('@convoy/coordinator/config/notify-config');
-  const { sendTest } = await import('@convoy/coordinator/notifications/send-test');
-  return sendTest(parseNotifyConfig(sourcesOf(flags)), interruption());
+  const { sendTestNotification } = await import('@convoy/coordinator/notifications/send-test');
+  return sendTestNotification(parseNotifyConfig(sourcesOf(flags)), interruption());
 }
 
-function lineOf({ receiver, accepted, reason }: TestResult): string {
+function lineOf({ receiver, accepted, reason }: ReceiverResult): string {
   return accepted ? `${receiver}: accepted (${reason})` : `${receiver}: not accepted (${reason}). ${hintOf(reason)}`;
 }
 

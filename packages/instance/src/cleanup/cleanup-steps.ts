@@ -5,7 +5,7 @@ import type { ClusterClient } from '../cluster/node-client.js';
 import { classify } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
 import { metadataDatabase } from '../store/metadata.js';
-import { turnsOf } from '../store/reversal.js';
+import { swapsOf } from '../store/reversal.js';
 import type { MigrationRecord, MigrationRecords } from '../store/migration-record.js';
 import { SessionFence } from '../store/session-fence.js';
 import type { TaskRecords } from '../store/task-record.js';
@@ -151,7 +151,7 @@ function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] 
     // The commit of a reversed migration closed the former source, which stays closed.
     {
       cluster: destination,
-      blocked: blocks.destination && turnsOf(record) === 0,
+      blocked: blocks.destination && swapsOf(record) === 0,
       balanced: record.balancers?.destination === true,
     },
   ];

@@ -1,24 +1,29 @@
 import type { CallOptions } from './node-client.js';
 
-/** Grace beyond a call's server-side limit; after it the connection counts as dead. */
+/** Convoy waits this long beyond a call's `maxTimeMS` for the answer, then aborts the call. */
 const answerGrace_ms = 30_000;
 
-/** Rejects calls in flight when their client closes. */
+/** The call failed because its client is closed. */
 export class ClientClosedError extends Error {
   override readonly name = 'ClientClosedError';
+
+  constructor() {
+    super('The client is closed');
+  }
 }
 
-/** Thrown if a node has not answered well after the call's own limit. */
+/** No answer within Convoy's time limit: the node may have executed the call or not. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
 /**
- * The calls in flight through one client. Each gets its own signal, which follows the caller's, the client's closing
- * and the time limit. Afterwards nothing stays registered on the caller's long-lived signal.
+ * The calls in flight through one client. Each has its own signal, which aborts with the caller's, when the client
+ * closes, and after the time limit if there is one. Once a call ends, no listener stays on the caller's long-lived
+ * signal.
  */
 export class CallsInFlight {
-  private readonly calls = new Map<AbortController, Promise<void>>();
+  private readonly calls = new Map<AbortController, Promise<unknown>>();
   private closed = false;
 
   /**
@@ -27,19 +32,18 @@ export class CallsInFlight {
    */
   async run<T>(options: CallOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     options.signal.throwIfAborted();
-    if (this.closed) throw new ClientClosedError('The client is closed');
+    if (this.closed) throw new ClientClosedError();
     const controller = new AbortController();
-    const follow = () => controller.abort(options.signal.reason);
-    options.signal.addEventListener('abort', follow, { once: true });
+    const abortCall = () => controller.abort(options.signal.reason);
+    options.signal.addEventListener('abort', abortCall, { once: true });
     const timer = limitTimer(options, controller);
-    const running = call(controller.signal);
-    const settled = running.then(noResult, noResult);
-    this.calls.set(controller, settled);
     try {
+      const running = call(controller.signal);
+      this.calls.set(controller, running);
       return await running;
     } finally {
       clearTimeout(timer);
-      options.signal.removeEventListener('abort', follow);
+      options.signal.removeEventListener('abort', abortCall);
       this.calls.delete(controller);
     }
   }
@@ -47,9 +51,8 @@ export class CallsInFlight {
   /** Aborts all calls and waits until they have ended; later calls are refused. */
   async close(): Promise<void> {
     this.closed = true;
-    const settled = [...this.calls.values()];
-    for (const controller of this.calls.keys()) controller.abort(new ClientClosedError('The client was closed'));
-    await Promise.all(settled);
+    for (const controller of this.calls.keys()) controller.abort(new ClientClosedError());
+    await Promise.allSettled(this.calls.values());
   }
 }
 
@@ -57,8 +60,4 @@ function limitTimer(options: CallOptions, controller: AbortController): NodeJS.T
   if (options.maxTime_ms === undefined) return undefined;
   const limit_ms = options.maxTime_ms + answerGrace_ms;
   return setTimeout(() => controller.abort(new NoAnswerError(`No answer within ${limit_ms} ms`)), limit_ms);
-}
-
-function noResult(): void {
-  // The caller handles the result; only completion matters here.
 }

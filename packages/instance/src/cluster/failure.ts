@@ -5,7 +5,7 @@ import {
   MongoServerSelectionError,
   MongoSystemError,
 } from 'mongodb';
-import { NoAnswerError } from './call-scope.js';
+import { NoAnswerError } from './calls-in-flight.js';
 
 /** How the caller must handle a failure. */
 export type FailureKind =

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { NoAnswerError } from './call-scope.js';
+import { NoAnswerError } from './calls-in-flight.js';
 import type { Clock } from './clock.js';
 
 /** Calls that listen to one signal at the same time: as many as a cluster has shards. */

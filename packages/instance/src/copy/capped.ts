@@ -48,7 +48,7 @@ async function attemptCapped(
 ): Promise<void> {
   try {
     const begin = await beginReading(table, partition, deps, stop);
-    if (partition.dirty) await deps.collections.recreate(table.collection.uuid, stop);
+    if (partition.dirty) await deps.restarts.recreate(table.collection.uuid, stop);
     partition.markDirty();
     await table.persist();
     const reading = await copyInOrder(table, partition, deps, begin, stop, hard);

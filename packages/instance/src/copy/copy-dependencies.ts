@@ -11,34 +11,32 @@ import type { CappedEnds } from './capped-end.js';
 import type { CopyConcurrency } from './copy-concurrency.js';
 import type { ReadRate } from './read-rate.js';
 
-/** Begins the copy of a collection again. */
-export interface CopiedCollections {
+/** Prepares a collection to be copied again. */
+export interface CopyRestarts {
   /** Replaces a partly copied capped collection on the destination by an empty one. */
   recreate(uuid: string, signal: AbortSignal): Promise<void>;
-  /** The copy of a collection leaves record order. @returns where the partitions of the copy in `_id` order start */
-  leaveRecordOrder(table: PartitionTable, signal: AbortSignal): Promise<RawValue[]>;
+  /** Chooses where the partitions of a copy in `_id` order start, after one in record order. */
+  startsInIdOrder(table: PartitionTable, signal: AbortSignal): Promise<RawValue[]>;
 }
 
 export interface CopyDependencies {
-  /** The source shard, or a router of the source. */
+  /** The source shard; a router of the source, where that is what the task reads from. */
   shard: NodeClient;
   writer: DocumentWriter;
   rereads: RereadSet;
   retrying: Retrying;
   clock: Clock;
-  /** Counts documents that were read and not yet acknowledged. */
+  /** Counts the bytes of documents that were read and that the destination has not acknowledged. */
   budget: ByteBudget;
+  /** Limits the bytes read per second. */
   rate: ReadRate;
-  /** How many reads and writes are in flight at once. */
+  /** Limits the task's reads and writes in flight, and tunes the limits during the copy. */
   concurrency: CopyConcurrency;
   stream: RoutedStream;
   cappedEnds: CappedEnds;
-  collections: CopiedCollections;
-  /** After this time a partition is split and its rest waits. */
+  restarts: CopyRestarts;
+  /** After this time a reader splits its partition and leaves the rest for later; in record order a piece ends. */
   partition_seconds: number;
-  /** How many partitions are copied at once. */
+  /** Partitions that are read at the same time, at most. */
   readers: number;
 }
-
-/** Of one partition: one batch is written and one waits while the source is read. More would only use memory. */
-export const writesInFlightMax = 2;

@@ -165,6 +165,6 @@ async function leave(
   stop: AbortSignal,
 ): Promise<void> {
   await table.leaveRecordOrder(reason);
-  table.divideAt(await deps.collections.leaveRecordOrder(table, stop));
+  table.divideAt(await deps.restarts.startsInIdOrder(table, stop));
   await table.persist();
 }

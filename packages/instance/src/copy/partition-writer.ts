@@ -7,7 +7,10 @@ import type { Partition } from '../store/partition.js';
 import type { RereadRequest, RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-refused.js';
-import { type CopyDependencies, writesInFlightMax } from './copy-dependencies.js';
+import type { CopyDependencies } from './copy-dependencies.js';
+
+/** Batches of a partition in flight while the source is read: more would only use memory. */
+const writesInFlightMax = 2;
 
 /** Writes the batches of one partition, several at once, and counts the acknowledged documents. */
 export class PartitionWriter {

@@ -3,7 +3,7 @@ import type { CommandName } from '@convoy/api/contract/commands';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import { listenOn } from '@convoy/api/http/listen';
 import type { ContractService } from '@convoy/api/http/contract-service';
-import { runCommand } from '@convoy/api/http/run-command';
+import { acceptCommand } from '@convoy/api/http/accept-command';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
 import { systemClock } from '../cluster/clock.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
@@ -90,7 +90,7 @@ export async function carryOut(
   awaited_ms?: number,
 ): Promise<CommandResult> {
   try {
-    const { waitingFor } = await runCommand(service, name, body, commandId, awaited_ms);
+    const { waitingFor } = await acceptCommand(service, name, body, commandId, awaited_ms);
     return { success: true, ...(waitingFor && { waitingFor: [...waitingFor] }) };
   } catch (error) {
     const { error: refusal, errorDescription } = toConvoyError(error);

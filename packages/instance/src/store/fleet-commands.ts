@@ -1,6 +1,6 @@
 import type { Metadata } from './metadata.js';
 import { type MigrationRecord, missingState } from './migration-record.js';
-import { turnsOf } from './reversal.js';
+import { swapsOf } from './reversal.js';
 import type { TaskRecord } from './task-record.js';
 
 /**
@@ -57,7 +57,7 @@ export async function noteCommand(
     const noted = record.fleetCommands?.noted;
     const number = (noted ?? 0) + 1;
     const unchanged = noted === undefined ? { fleetCommands: null } : { 'fleetCommands.noted': noted };
-    const command: RecordedCommand = { id, number, turn: turnsOf(record) };
+    const command: RecordedCommand = { id, number, turn: swapsOf(record) };
     const set = { 'fleetCommands.noted': number, [`fleetCommands.last.${name}`]: command };
     if (await metadata.updateOne('migration', { _id: recordId, ...unchanged }, { $set: set }, signal)) return number;
   }
@@ -71,7 +71,7 @@ export function missedCommand(
   if (record.failure !== null) return null;
   const { start, reverse } = record.fleetCommands?.last ?? {};
   if (task?.started !== true) return start && record.phase === 'starting' ? { name: 'start', id: start.id } : null;
-  const turn = turnsOf(record);
+  const turn = swapsOf(record);
   if (reverse?.turn === turn && record.phase === 'committed' && task.reverseRequested !== turn)
     return { name: 'reverse', id: reverse.id };
   const isSyncing = record.phase === 'starting' || record.phase === 'syncing';

@@ -38,6 +38,8 @@ export interface RereadEntry {
   readTime: bigint | null;
   /** The latest event dropped because the next read includes it: that read may not be earlier. */
   dropped: bigint;
+  /** Time of the earliest event dropped before the entry was durable. It does not count as applied until then. */
+  undurable: bigint | null;
   buffered: ChangeEvent[];
   attempts: number;
   /** The next attempt is not before this time of the monotonic clock, in milliseconds. */
@@ -198,7 +200,10 @@ export class RereadSet {
   async store(entries: readonly RereadEntry[]): Promise<void> {
     if (entries.length === 0) return;
     await this.storage.upsert(entries.map(storedEntry));
-    for (const entry of entries) entry.durable = true;
+    for (const entry of entries) {
+      entry.durable = true;
+      entry.undurable = null;
+    }
     this.added.changed();
   }
 
@@ -213,6 +218,7 @@ export class RereadSet {
     if (entry === undefined) return isIncluded(event, collection, this.#readings.get(key)) ? 'dropped' : false;
     if (entry.readTime === null || event.time <= entry.readTime) {
       if (event.time > entry.dropped) entry.dropped = event.time;
+      if (!entry.durable) entry.undurable ??= event.time;
       return 'dropped';
     }
     entry.buffered.push(ownedEvent(event));
@@ -307,11 +313,11 @@ export class RereadSet {
     }
   }
 
-  /** Time of the earliest buffered event, or null. */
-  oldestBuffered(): bigint | null {
+  /** Time of the earliest event that is buffered, or dropped by an entry that is not durable; null without one. */
+  oldestPending(): bigint | null {
     let oldest: bigint | null = null;
     for (const entry of this.#entries.values()) {
-      const first = entry.buffered[0]?.time;
+      const first = entry.undurable ?? entry.buffered[0]?.time;
       if (first !== undefined && (oldest === null || first < oldest)) oldest = first;
     }
     return oldest;
@@ -340,6 +346,7 @@ function newEntry(key: RereadRequest): RereadEntry {
     idClass: idClass(id, false),
     dropped: time,
     readTime: null,
+    undurable: null,
     buffered: [],
     attempts: 0,
     notBefore_ms: 0,

@@ -1,7 +1,7 @@
 import type { MigrationRecord, Reversal } from './migration-record.js';
 
 /** How many times the clusters of a migration have been swapped. */
-export function turnsOf({ reversal }: Pick<MigrationRecord, 'reversal'>): number {
+export function swapsOf({ reversal }: Pick<MigrationRecord, 'reversal'>): number {
   return reversal?.turns ?? 0;
 }
 
@@ -9,7 +9,7 @@ export function turnsOf({ reversal }: Pick<MigrationRecord, 'reversal'>): number
 export function homeOf(
   record: Pick<MigrationRecord, 'reversal' | 'source' | 'destination'>,
 ): MigrationRecord['destination'] {
-  return turnsOf(record) % 2 === 0 ? record.destination : record.source;
+  return swapsOf(record) % 2 === 0 ? record.destination : record.source;
 }
 
 /** The shard of the present source that a task syncs. */
@@ -22,7 +22,7 @@ export function sourceShardOf(
 
 /** Whether chunks and databases may move between the shards of the present source. */
 export function keepsBalancer(record: Pick<MigrationRecord, 'reversal' | 'options'>): boolean {
-  return record.options.keepBalancer === true && turnsOf(record) === 0;
+  return record.options.keepBalancer === true && swapsOf(record) === 0;
 }
 
 /** The shards of the present source when the migration began, in the order of its tasks. */

@@ -173,7 +173,7 @@ export class TaskRecords {
    * Resets all tasks after the clusters are swapped: everything counts as copied, and no change of the new source is
    * applied. Repeatable: tasks of this turn stay as they are.
    */
-  async beginTurn(turn: number, signal: AbortSignal): Promise<void> {
+  async resetAfterSwap(turn: number, signal: AbortSignal): Promise<void> {
     const set: Partial<TaskRecord> = {
       ...initialState,
       turn,

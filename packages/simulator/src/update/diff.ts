@@ -5,20 +5,20 @@ import { typeOf } from '../bson/type-of.js';
 import type { Doc, Value } from '../bson/value.js';
 
 /**
- * The server's oplog notation of a change: `d` removed, `u` updated, `i` new fields, `s<name>` the change of an
- * embedded value; for arrays `a: true`, `l` a new length, `u<index>`, `s<index>`.
+ * An update's `diff` in the oplog (`$v: 2`): `d` removed, `u` updated, `i` new fields, `s<name>` the change of an
+ * embedded value; for arrays `a: true`, `l` the new, shorter length, `u<index>`, `s<index>`.
  */
 export type Diff = Doc;
 
 /**
- * Bytes of a log entry besides the difference. Where the whole is not shorter than the document, the server logs the
+ * Bytes of an oplog entry beside its diff. Where both together are not shorter than the document, the server logs the
  * document.
  */
 const ENTRY_BYTES = 15;
 
 /**
  * The difference between two documents as the server finds it for pipeline updates.
- * @returns undefined when the whole document is not longer
+ * @returns undefined when diff and entry are at least as long as the document
  */
 export function computeDiff(before: Doc, after: Doc): Diff | undefined {
   const diff = documentDiff(before, after);
@@ -26,7 +26,7 @@ export function computeDiff(before: Doc, after: Doc): Diff | undefined {
   return size >= encodeDocument(after).length ? undefined : diff;
 }
 
-/** True when two values are the same bytes. */
+/** True when two values are the same bytes; encodes them only where it must. */
 export function sameBytes(a: Value, b: Value): boolean {
   if (a === b) return true;
   if (a instanceof Map && b instanceof Map) return sameFields(a, b);
@@ -47,7 +47,7 @@ function sameFields(a: Doc, b: Doc): boolean {
   return true;
 }
 
-/** Orders the parts of a document's difference as the server does. */
+/** Puts the sections of a diff in the server's order. */
 export function assembleDiff(removed: Doc, updated: Doc, inserted: Doc, inner: Doc): Diff {
   const diff: Diff = new Map();
   if (removed.size > 0) diff.set('d', removed);
@@ -62,45 +62,44 @@ function documentDiff(before: Doc, after: Doc): Diff {
   const updated: Doc = new Map();
   const inserted: Doc = new Map();
   const inner: Doc = new Map();
-  const { kept, passed, left } = walkedTogether(before, after);
-  for (const name of [...left, ...passed.sort(compareStrings)]) if (!after.has(name)) removed.set(name, false);
+  const { inPlace, skipped, trailing } = walkBoth(before, after);
+  for (const name of [...trailing, ...skipped.sort(compareStrings)]) if (!after.has(name)) removed.set(name, false);
   for (const [name, value] of after) {
     const known = before.get(name);
-    if (known === undefined || !kept.has(name)) inserted.set(name, value);
-    else if (!sameBytes(known, value)) addChange(known, value, name, updated, inner);
+    if (known === undefined || !inPlace.has(name)) inserted.set(name, value);
+    else if (!sameBytes(known, value)) {
+      const change = innerDiff(known, value);
+      if (change === undefined) updated.set(name, value);
+      else inner.set(`s${name}`, change);
+    }
   }
   return assembleDiff(removed, updated, inserted, inner);
 }
 
 /** Fields of the old document, as the server walks through both documents at once. */
 interface Walk {
-  /** In the same order in both: they stay in place. A field that moves is written again at the end. */
-  readonly kept: ReadonlySet<string>;
-  /** Skipped while the new document had another field. Removed ones are listed by name. */
-  readonly passed: string[];
-  /** Left when the new document was at its end. */
-  readonly left: readonly string[];
+  /** In the same order in both documents. The server deletes any other old field, or inserts it again at the end. */
+  readonly inPlace: ReadonlySet<string>;
+  /** Skipped while the new document had another field. The server sorts the removed ones by name. */
+  readonly skipped: string[];
+  /** Those after the end of the new document. */
+  readonly trailing: readonly string[];
 }
 
-function walkedTogether(before: Doc, after: Doc): Walk {
-  const kept = new Set<string>();
-  const passed: string[] = [];
-  const left: string[] = [];
+function walkBoth(before: Doc, after: Doc): Walk {
+  const inPlace = new Set<string>();
+  const skipped: string[] = [];
+  const trailing: string[] = [];
   const names = [...after.keys()];
   for (const name of before.keys()) {
-    if (names[kept.size] === name) kept.add(name);
-    else (kept.size < names.length ? passed : left).push(name);
+    // As many fields of the new document are behind as stay in place.
+    if (names[inPlace.size] === name) inPlace.add(name);
+    else (inPlace.size < names.length ? skipped : trailing).push(name);
   }
-  return { kept, passed, left };
+  return { inPlace, skipped, trailing };
 }
 
-function addChange(known: Value, value: Value, name: string, updated: Doc, inner: Doc): void {
-  const change = innerDiff(known, value);
-  if (change === undefined) updated.set(name, value);
-  else inner.set(`s${name}`, change);
-}
-
-/** The change inside two documents or two arrays, unless it is longer than the new value. */
+/** The change inside two documents or two arrays; undefined when it is longer than the new value. */
 function innerDiff(before: Value, after: Value): Diff | undefined {
   let diff: Diff | undefined;
   if (before instanceof Map && after instanceof Map) diff = documentDiff(before, after);

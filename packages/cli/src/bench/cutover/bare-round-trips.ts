@@ -44,7 +44,7 @@ function stepsOf({ source, destination }: CutOverClients): [LeaderStep, Bare][] 
   const record = () => note(destination);
   return [
     ['commitStarted', { run: record }],
-    ['sourceClosed', { prepare: () => block(source, false), run: () => block(source, true) }],
+    ['sourceBlocked', { prepare: () => block(source, false), run: () => block(source, true) }],
     ['transactionsEnded', { run: () => openOperations(source) }],
     ['commitTimeTaken', { run: () => inSequence(() => oplogNote(source), record) }],
     ['roundDrained', { run: () => inSequence(() => streamPassed(source), record, record) }],

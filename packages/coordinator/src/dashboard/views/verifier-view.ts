@@ -1,3 +1,4 @@
+import type { VerificationSideProgress } from '@convoy/api/contract/progress';
 import type { FleetMessage } from '../message.js';
 import { countText, durationText } from './quantity.js';
 
@@ -6,29 +7,24 @@ export interface VerifierSideView {
   readonly phase: string;
   readonly documents: string;
   readonly collections: string;
+  /** How far its change stream is behind. */
   readonly lag: string;
-  /** 0 to 100. */
-  readonly percent: number | null;
 }
 
-/** The embedded verifier's two sides; null when it is off. */
+/** One row per cluster of the embedded verifier; null when it is off. */
 export function verifierView({ progress }: FleetMessage): readonly VerifierSideView[] | null {
   const { verification } = progress;
   if (verification === null) return null;
-  const sides = [
-    ['Source', verification.source],
-    ['Destination', verification.destination],
-  ] as const;
-  return sides.map(([side, one]) => ({
-    side,
-    phase: one.phase ?? 'not started',
-    documents: `${countText(one.hashedDocumentCount)} of ${countText(one.estimatedDocumentCount)}`,
-    collections: `${countText(one.scannedCollectionCount)} of ${countText(one.totalCollectionCount)}`,
-    lag: durationText(one.lagTimeSeconds),
-    percent: partOf(one.hashedDocumentCount, one.estimatedDocumentCount),
-  }));
+  return [sideView('Source', verification.source), sideView('Destination', verification.destination)];
 }
 
-function partOf(part: number | null, whole: number | null): number | null {
-  return part === null || whole === null || whole === 0 ? null : Math.min(100, (part / whole) * 100);
+function sideView(side: VerifierSideView['side'], progress: VerificationSideProgress): VerifierSideView {
+  return {
+    side,
+    phase: progress.phase ?? 'not started',
+    // The contract's word; the verifier compares what it reads.
+    documents: `${countText(progress.hashedDocumentCount)} of ${countText(progress.estimatedDocumentCount)}`,
+    collections: `${countText(progress.scannedCollectionCount)} of ${countText(progress.totalCollectionCount)}`,
+    lag: durationText(progress.lagTimeSeconds),
+  };
 }

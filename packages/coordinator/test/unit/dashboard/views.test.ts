@@ -307,7 +307,6 @@ describe('small cards', () => {
       side: 'Destination',
       documents: '50 of 200',
       collections: '1 of 4',
-      percent: 25,
     });
   });
 

@@ -6,7 +6,7 @@ import {
   type ReadPreferenceMode,
   type Timestamp,
 } from 'mongodb';
-import type { CallsInFlight } from '../call-scope.js';
+import type { CallsInFlight } from '../calls-in-flight.js';
 import { databaseOf } from './databases.js';
 import { type CursorReply, cursorReplyOptions, type DecodedCursor, readCursorReply } from './cursor-reply.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';

@@ -1,5 +1,5 @@
 import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
-import { CallsInFlight } from '../call-scope.js';
+import { CallsInFlight } from '../calls-in-flight.js';
 import type { ClientRing } from './client-ring.js';
 import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
 import { databaseOf } from './databases.js';

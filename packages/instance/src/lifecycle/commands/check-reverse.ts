@@ -16,7 +16,7 @@ import { movedCatalog } from '../migration/moved-catalog.js';
 import { cleanedUp, requireReversible } from '../migration/next-source.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import type { Runtime } from '../migration/runtime.js';
-import { bringBlock } from '../migration/write-blocks.js';
+import { applyWriteBlock } from '../migration/write-blocks.js';
 
 /** Batch size of the former source's changes; there should be none. */
 const batchDocumentsMax = 100;
@@ -110,7 +110,7 @@ export async function checkReverse(check: ReverseCheck): Promise<void> {
   const look = (since: bigint): Promise<bigint> =>
     runtime.retrying('look for late writes', () => lookForWrites(check, since), signal);
   const quietUpTo = await look(timeOf(record.commit.time) + 1n);
-  await bringBlock({ runtime, records, source: former, destination: next }, 'source', signal);
+  await applyWriteBlock({ runtime, records, source: former, destination: next }, 'source', signal);
   await look(quietUpTo);
 }
 

@@ -11,7 +11,7 @@ import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { isRetryable } from '../../store/retryable.js';
 import { TaskRecords } from '../../store/task-record.js';
-import { turnsOf } from '../../store/reversal.js';
+import { swapsOf } from '../../store/reversal.js';
 import { type ClusterName, connectConfigured } from '../migration/clusters.js';
 import { setOrExplain } from '../migration/write-blocks.js';
 import { type ConnectByName, findMigration, type FoundMigration, metadataOn } from './find-migration.js';
@@ -135,7 +135,7 @@ function describe(record: MigrationRecord | null): string {
 
 function remarksOn(record: MigrationRecord | null, destination: ClusterClient): string[] {
   if (record === null) return [];
-  if (record.phase !== 'committed' && turnsOf(record) > 0) {
+  if (record.phase !== 'committed' && swapsOf(record) > 0) {
     return [
       `The changes replayed to ${destination.name} stay there; it keeps refusing user writes. ` +
         `${record.source.name} has everything.`,

@@ -5,9 +5,9 @@ import { isNetworkFailure } from '../../cluster/failure.js';
 import type { Retrying } from '../../cluster/retry.js';
 import { Metadata, metadataDatabase } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { homeOf, turnsOf } from '../../store/reversal.js';
+import { homeOf, swapsOf } from '../../store/reversal.js';
 import type { ClusterName } from '../migration/clusters.js';
-import { refuseOtherRelease, release } from '../migration/release.js';
+import { refuseUnreadable, release } from '../migration/release.js';
 
 /** A migration, as found from outside, with the clusters that hold anything of it. */
 export interface FoundMigration {
@@ -69,7 +69,7 @@ async function recordOn(
 ): Promise<MigrationRecord | null> {
   const record = await new MigrationRecords(new Metadata(cluster.router, retrying)).read(signal);
   if (record === null) return null;
-  refuseOtherRelease(record.release, release);
+  refuseUnreadable(record.release, release);
   if (homeOf(record).clusterId !== cluster.clusterId) throw new ConvoyError('wrongCluster');
   return record;
 }
@@ -84,7 +84,7 @@ async function otherOf(
   open: () => Promise<ClusterClient>,
 ): Promise<ClusterClient | null> {
   const isCommitted = record.phase === 'committed';
-  if (isCommitted && turnsOf(record) === 0) return null;
+  if (isCommitted && swapsOf(record) === 0) return null;
   const mayBeGone = isCommitted && record.destination.clusterId === home.clusterId;
   const other = await open().catch((error: unknown) => {
     const isOutOfReach =

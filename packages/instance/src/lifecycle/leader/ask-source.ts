@@ -3,7 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { failureName } from '../../cluster/failure.js';
 import { untilAborted, within } from '../../cluster/within.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
-import { bringBlock } from '../migration/write-blocks.js';
+import { applyWriteBlock } from '../migration/write-blocks.js';
 import { balancersAfter, restoreBalancer } from './initialise.js';
 
 /** The source already refuses user writes: confirming it must not keep the destination closed for long. */
@@ -52,7 +52,7 @@ export async function keepSourceClosed(
   if (!blockedClusters(watch.view.record.options.enableUserWriteBlocking).source) return;
   let outcome: Outcome = null;
   const onOutcome = (each: Outcome): void => void (outcome = each);
-  await untilAborted(bringBlock(deps, 'source', signal, { clock, within_ms: block_ms, onOutcome }), signal);
+  await untilAborted(applyWriteBlock(deps, 'source', signal, { clock, within_ms: block_ms, onOutcome }), signal);
   await reportOutcome(deps, leaderEpoch, closed, outcome, signal);
 }
 

@@ -1,14 +1,14 @@
 import { deferAttributes } from '../../catalog/make/defer-attributes.js';
-import { createFence } from '../../store/fence.js';
-import { turnsOf } from '../../store/reversal.js';
-import { planOf, stopBalancers } from './initialise.js';
+import { swapsOf } from '../../store/reversal.js';
+import { makeFence, planOf, stopBalancers } from './initialise.js';
 import { type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
-import { bringBlock } from '../migration/write-blocks.js';
+import { applyWriteBlock } from '../migration/write-blocks.js';
 
 /**
- * The leader's first work after the swap: it blocks user writes on the former source, stops both balancers, creates the
- * fence there, and defers its indexes. A later leader may repeat every step.
+ * The leader's first work after the swap: it resets all tasks, blocks user writes on the former source, and stops both
+ * balancers. On the former source it then creates the fence and defers index attributes. A later leader may repeat
+ * every step.
  */
 export async function beginReverse(
   deps: MigrationDependencies,
@@ -16,23 +16,19 @@ export async function beginReverse(
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, destination, records, taskRecords, watch } = deps;
-  await taskRecords.beginTurn(turnsOf(watch.view.record), signal);
+  await taskRecords.resetAfterSwap(swapsOf(watch.view.record), signal);
   stepDone('tasksRestarted');
-  await bringBlock(deps, 'destination', signal);
-  stepDone('formerSourceClosed');
+  await applyWriteBlock(deps, 'destination', signal);
+  stepDone('formerSourceBlocked');
   await stopBalancers(deps, leaderEpoch, signal);
   stepDone('reverseBalancersStopped');
-  await runtime.retrying(
-    'create the fence',
-    () => createFence(destination.router, destination.kind, destination.shardIds, { signal }),
-    signal,
-  );
+  await makeFence(deps, signal);
   stepDone('reverseFenceMade');
   const plan = planOf(deps, await readStartCatalog(deps, signal));
   const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
   await runtime.retrying('defer attributes', () => deferAttributes({ destination, signal, confirm }, plan), signal);
   stepDone('attributesDeferred');
   await records.updateAsLeader(leaderEpoch, { phase: 'syncing' }, signal);
-  stepDone('reverseFollowed');
-  runtime.logger.info({ event: 'reversed' }, 'the clusters have swapped their roles');
+  stepDone('reverseSyncStarted');
+  runtime.logger.info({ event: 'reversed' }, 'the fleet follows the former destination');
 }

@@ -26,7 +26,7 @@ import {
 } from '../migration/migration-dependencies.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { stepDone } from '../migration/steps.js';
-import { bringBlock } from '../migration/write-blocks.js';
+import { applyWriteBlock } from '../migration/write-blocks.js';
 
 /**
  * The leader's first work. It blocks user writes on the destination where requested and stops both balancers, but for a
@@ -35,15 +35,11 @@ import { bringBlock } from '../migration/write-blocks.js';
  */
 export async function initialise(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { runtime, destination, records } = deps;
-  await bringBlock(deps, 'destination', signal);
-  stepDone('destinationClosed');
+  await applyWriteBlock(deps, 'destination', signal);
+  stepDone('destinationBlocked');
   await stopBalancers(deps, leaderEpoch, signal);
   stepDone('balancersStopped');
-  await runtime.retrying(
-    'create the fence',
-    () => createFence(destination.router, destination.kind, destination.shardIds, { signal }),
-    signal,
-  );
+  await makeFence(deps, signal);
   stepDone('fenceMade');
   const startTime = await sourceTimeAboveAll(deps, signal);
   stepDone('startTimeTaken');
@@ -83,6 +79,12 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
   const warnings = [...deps.watch.view.record.warnings, ...absentRequests(deps, catalog), ...refused];
   await records.updateAsLeader(leaderEpoch, { ...started, warnings }, signal);
   stepDone('syncStarted');
+}
+
+/** Creates the fence on the destination. */
+export async function makeFence({ runtime, destination }: MigrationDependencies, signal: AbortSignal): Promise<void> {
+  const { router, kind, shardIds } = destination;
+  await runtime.retrying('create the fence', () => createFence(router, kind, shardIds, { signal }), signal);
 }
 
 /** What to create on the destination for a catalog. */

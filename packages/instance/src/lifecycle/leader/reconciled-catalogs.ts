@@ -11,6 +11,7 @@ import { judgeCatalog } from '../../ddl/judge-catalog.js';
 import { isReplacedIndex, reconcileShape, type ShapeDependencies } from '../../ddl/reconcile-shape.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { keepsBalancer } from '../../store/reversal.js';
+import { runTogether, type Task } from '../../store/run-together.js';
 import { definitionsWarning, hasWarning } from '../migration/recorded-warnings.js';
 import { plannedIndexes } from '../migration/index-scope.js';
 import { type MigrationDependencies, readDestinationCatalog, remapOf } from '../migration/migration-dependencies.js';
@@ -26,7 +27,11 @@ import { withFollowedSharding } from './source-ddl.js';
 const compareMin_ms = 500;
 
 /** Definitions that differ for this long do not only change just now. */
-const failing_ms = 30_000;
+const lasting_ms = 30_000;
+
+const buildLasts =
+  'Convoy is bringing indexes, options or views of the destination into line with the source, which takes long where ' +
+  'it builds an index. Until it is done no commit is offered.';
 
 /** The journal of the migration, as the comparison of the catalogs reads and extends it. */
 export interface LedJournal {
@@ -87,7 +92,8 @@ export class ReconciledCatalogs {
     const time = await this.#journalDifferences(now, found, () => wasSettled && before === ledger.known, signal);
     const mayPass: MayPass = (plan, index) => this.#refusedBuilds.mayPass(plan, index, { settled, time });
     try {
-      await this.#reconcile(now, found, { onIndexProgress, mayPass }, signal);
+      const reconcile: Task = (each) => this.#reconcile(now, found, { onIndexProgress, mayPass }, each);
+      await (onIndexProgress === undefined ? this.#warnWhileLasting(reconcile, signal) : reconcile(signal));
       this.#refusedBuilds.clear();
       await this.#noteFailure(null, signal);
       return true;
@@ -105,13 +111,32 @@ export class ReconciledCatalogs {
     }
   }
 
+  /** Warns of a comparison that lasts, as the build of an index does: a commit would wait, with the writers stopped. */
+  async #warnWhileLasting(reconcile: Task, signal: AbortSignal): Promise<void> {
+    const { runtime, watch } = this.deps;
+    const done = new AbortController();
+    await runTogether(signal, [
+      (each) => reconcile(each).finally(() => done.abort()),
+      async (each) => {
+        const over = AbortSignal.any([each, done.signal]);
+        const isLasting = await runtime.clock.sleep(lasting_ms, over).then(
+          () => true,
+          () => false,
+        );
+        const { record } = watch.view;
+        if (!isLasting || record.phase !== 'syncing' || hasWarning(record, definitionsWarning)) return;
+        await recordWarning(this.deps, this.leaderEpoch, definitionsWarning, buildLasts, each);
+      },
+    ]);
+  }
+
   /** Warns of a failure that lasts: a commit would find that the definitions differ, with the writers stopped. */
   async #noteFailure(failure: string | null, signal: AbortSignal): Promise<void> {
     const now_ms = this.deps.runtime.clock.monotonic_ms();
     const isRecorded = hasWarning(this.deps.watch.view.record, definitionsWarning);
     this.#failingSince_ms = failure === null ? null : (this.#failingSince_ms ?? now_ms);
     // An earlier leader may have recorded it.
-    const isLasting = failure !== null && (isRecorded || now_ms - (this.#failingSince_ms ?? now_ms) >= failing_ms);
+    const isLasting = failure !== null && (isRecorded || now_ms - (this.#failingSince_ms ?? now_ms) >= lasting_ms);
     if (isLasting === isRecorded) return;
     const description =
       'Convoy cannot bring indexes, options or views of the destination into line with the source, and tries again: ' +

@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { restoredEntry, storedEntry } from '../../catalog/stored-catalog.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
-import { keepsBalancer, swapped, turnsOf } from '../../store/reversal.js';
+import { keepsBalancer, swapped, swapsOf } from '../../store/reversal.js';
 import { clearDirection, readStoredEntries, storeEntries } from '../../store/task-storage.js';
 import { type UuidPair, UuidPairs } from '../../store/uuid-pairs.js';
 import { withTaskBounds } from './initialise.js';
@@ -16,7 +16,7 @@ const leadershipInterval_ms = 500;
 
 /** Whether a task has taken the command to reverse the migration in its present direction. */
 export function isReverseRequested(record: MigrationRecord, task: { reverseRequested?: number } | undefined): boolean {
-  return record.phase === 'committed' && task?.reverseRequested === turnsOf(record);
+  return record.phase === 'committed' && task?.reverseRequested === swapsOf(record);
 }
 
 /**
@@ -25,8 +25,8 @@ export function isReverseRequested(record: MigrationRecord, task: { reverseReque
  */
 export async function swapWhenRequested(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
   const { watch, fleet, runtime } = deps;
-  const turns = turnsOf(watch.view.record);
-  const isSwapped = ({ record }: MigrationView): boolean => turnsOf(record) > turns;
+  const turns = swapsOf(watch.view.record);
+  const isSwapped = ({ record }: MigrationView): boolean => swapsOf(record) > turns;
   await watch.until(
     (view) => isSwapped(view) || allTasks(view, (task) => isReverseRequested(view.record, task)),
     signal,

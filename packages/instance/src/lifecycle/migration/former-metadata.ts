@@ -1,7 +1,7 @@
 import type { Metadata } from '../../store/metadata.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { takeOverMetadata } from '../../store/take-over-release.js';
-import { countsCopyAnew, hasFormerNames } from './release.js';
+import { mustRecountCopy, usesOldNames } from './release.js';
 
 /**
  * After a live upgrade from a release before 2.0: gives its metadata today's names before anything else is read.
@@ -14,6 +14,6 @@ export function withTodaysNames(
   own: string,
   signal: AbortSignal,
 ): Promise<MigrationRecord | null> {
-  if (!hasFormerNames(record.release)) return Promise.resolve(record);
-  return takeOverMetadata(metadata, record, own, countsCopyAnew(record.release), signal);
+  if (!usesOldNames(record.release)) return Promise.resolve(record);
+  return takeOverMetadata(metadata, record, own, mustRecountCopy(record.release), signal);
 }

@@ -3,7 +3,7 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import { type MigrationRecord, type MigrationRecords, missingState } from '../../store/migration-record.js';
-import { turnsOf } from '../../store/reversal.js';
+import { swapsOf } from '../../store/reversal.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { Condition } from '../../store/condition.js';
 
@@ -131,7 +131,7 @@ export class MigrationWatch {
     const turn = (this.#refreshesStarted += 1);
     const [record, own] = await Promise.all([this.#read(signal), this.tasks.readSome(this.ownIds, signal)]);
     const before = this.#view.record;
-    if (record.phase !== before.phase || turnsOf(record) !== turnsOf(before)) return this.refresh(signal);
+    if (record.phase !== before.phase || swapsOf(record) !== swapsOf(before)) return this.refresh(signal);
     return this.#show(turn, record, [...this.#view.tasks.values(), ...own]);
   }
 

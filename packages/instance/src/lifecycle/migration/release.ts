@@ -3,15 +3,15 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 /** Release of this software, as stored in the metadata. */
 export const release = '2.0.0';
 
-/** The first release whose metadata has today's names. */
-const namesRelease = '2.0.0';
+/** The release that renamed collections and fields of the metadata. */
+const renamedIn = '2.0.0';
 
-/** The first release whose totals of the copy are those of the contract; earlier totals mean something else. */
-const copyStatsRelease = '1.8.0';
+/** The first release whose totals of the copy have the contract's meaning. */
+const totalsChangedIn = '1.8.0';
 
 /**
- * Refuses a migration whose metadata this release does not take over.
- * @throws ConvoyError `metadataFromNewerRelease` when a later release than this one has taken part in it
+ * Refuses a migration in which a later release has taken part.
+ * @throws ConvoyError `metadataFromNewerRelease`
  */
 export function refuseNewerRelease(recorded: string, own: string): void {
   if (!isEarlier(own, recorded)) return;
@@ -23,35 +23,35 @@ export function refuseNewerRelease(recorded: string, own: string): void {
 }
 
 /**
- * Refuses what reads a migration without taking part in it.
+ * Refuses metadata that a command cannot read which only reads it.
  * @throws ConvoyError `metadataFromOlderRelease` until an instance has taken the migration over, and
  *   `metadataFromNewerRelease` as `refuseNewerRelease` does
  */
-export function refuseOtherRelease(recorded: string, own: string): void {
+export function refuseUnreadable(recorded: string, own: string): void {
   refuseNewerRelease(recorded, own);
-  if (!hasFormerNames(recorded)) return;
+  if (!usesOldNames(recorded)) return;
   throw new ConvoyError(
     'metadataFromOlderRelease',
-    `Release ${recorded} has stored the migration, and this is ${own}. ` +
+    `Release ${recorded} has stored the metadata, and this is ${own}. ` +
       `Start an instance of ${own} to take it over, or use ${recorded}.`,
   );
 }
 
-/** Whether a release stored its metadata under other names than today's. */
-export function hasFormerNames(recorded: string): boolean {
-  return isEarlier(recorded, namesRelease);
+/** Whether the recorded release stored its metadata under the names before the renaming. */
+export function usesOldNames(recorded: string): boolean {
+  return isEarlier(recorded, renamedIn);
 }
 
-/** Whether the totals of a copy that this release began must be recounted. */
-export function countsCopyAnew(recorded: string): boolean {
-  return isEarlier(recorded, copyStatsRelease);
+/** Whether the copy's totals that the recorded release stored must be counted anew. */
+export function mustRecountCopy(recorded: string): boolean {
+  return isEarlier(recorded, totalsChangedIn);
 }
 
-function isEarlier(one: string, other: string): boolean {
-  const [numbers, others] = [one, other].map((text) => text.split('.').map(Number));
+function isEarlier(release: string, than: string): boolean {
+  const [numbers, others] = [release, than].map((text) => text.split('.').map(Number));
   for (const [position, number] of (others ?? []).entries()) {
-    const own = numbers?.[position] ?? 0;
-    if (own !== number) return own < number;
+    const part = numbers?.[position] ?? 0;
+    if (part !== number) return part < number;
   }
   return false;
 }

@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel';
 
 /** The steps in which the leader starts a migration. Without write blocking it passes those of blocking, too. */
 export const beginningSteps = [
-  'destinationClosed',
+  'destinationBlocked',
   'balancersRecorded',
   'balancersStopped',
   'fenceMade',
@@ -18,7 +18,7 @@ const indexSteps = ['indexBuildsStarted', 'indexesBuilt'] as const;
 /** The steps in which the leader commits a migration. */
 export const commitSteps = [
   'commitStarted',
-  'sourceClosed',
+  'sourceBlocked',
   'transactionsEnded',
   'commitTimeTaken',
   'roundDrained',
@@ -44,11 +44,11 @@ export const reverseSteps = [
   'formerDirectionCleared',
   'clustersSwapped',
   'tasksRestarted',
-  'formerSourceClosed',
+  'formerSourceBlocked',
   'reverseBalancersStopped',
   'reverseFenceMade',
   'attributesDeferred',
-  'reverseFollowed',
+  'reverseSyncStarted',
 ] as const;
 
 /** All steps of the leader, in order. */

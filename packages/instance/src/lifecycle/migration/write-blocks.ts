@@ -76,7 +76,7 @@ export interface BlockWish {
  *   command alone, not the read of the record.
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses, unless it is a wish
  */
-export async function bringBlock(
+export async function applyWriteBlock(
   deps: BothClusters & { records: Pick<MigrationRecords, 'read'> },
   side: keyof WantedBlocks,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { NoAnswerError } from '../../cluster/call-scope.js';
+import { NoAnswerError } from '../../cluster/calls-in-flight.js';
 import type { Clock } from '../../cluster/clock.js';
 import { within } from '../../cluster/within.js';
 import { refuseUpgradedSource } from '../commands/upgraded-source.js';

@@ -11,7 +11,7 @@ import { initialise } from '../leader/initialise.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
-import { bringBlock } from '../migration/write-blocks.js';
+import { applyWriteBlock } from '../migration/write-blocks.js';
 
 /**
  * Interval at which a process that is not the leader checks whether it is now; changes of the fleet wake it as well.
@@ -123,8 +123,8 @@ async function leadSync(deps: MigrationDependencies, leaderEpoch: number, stop: 
 async function stopWriters(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   await deps.records.updateAsLeader(leaderEpoch, { phase: 'committing' }, signal);
   stepDone('commitStarted');
-  await bringBlock(deps, 'source', signal);
-  stepDone('sourceClosed');
+  await applyWriteBlock(deps, 'source', signal);
+  stepDone('sourceBlocked');
 }
 
 /**

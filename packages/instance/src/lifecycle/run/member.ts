@@ -9,7 +9,7 @@ import { timeOf } from '../../cluster/cluster-time.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 import { hasPredecessor } from '../../store/epochs.js';
 import { SessionFence } from '../../store/session-fence.js';
-import { keepsBalancer, sourceShardOf, turnsOf } from '../../store/reversal.js';
+import { keepsBalancer, sourceShardOf, swapsOf } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
 import type { DrainedRound, TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { DdlFollower, type DdlSource, type JournalPosition } from '../task/follow-ddl.js';
@@ -176,7 +176,7 @@ function syncPipeline(
       known,
       undone: journal.undone,
       startTime: timeOf(migration.startTime),
-      beginsCopied: turnsOf(migration) > 0,
+      beginsCopied: swapsOf(migration) > 0,
       bytesMax: Math.floor(runtime.config.memoryBytesMax / tasks),
       filter: choice.filter,
       remap: choice.remap,

@@ -3,7 +3,7 @@ import type { NodeClient } from '../../cluster/node-client.js';
 import type { Logger } from '../../logging/logger.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { turnsOf } from '../../store/reversal.js';
+import { swapsOf } from '../../store/reversal.js';
 import { migrationName, type MigrationWatch } from '../migration/migration-watch.js';
 
 /** Pause between two looks: a committed process has nothing else to do, and a cleanup is not urgent news. */
@@ -56,5 +56,5 @@ export class MetadataRemoval {
 
 /** A reverse of the same migration has more turns. */
 function isOther(found: MigrationRecord, shown: MigrationRecord): boolean {
-  return turnsOf(found) <= turnsOf(shown) && migrationName(found) !== migrationName(shown);
+  return swapsOf(found) <= swapsOf(shown) && migrationName(found) !== migrationName(shown);
 }

@@ -5,7 +5,7 @@ import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import type { Failure } from '@convoy/api/fleet/fleet';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { listenersMax } from '../../store/run-together.js';
-import { turnsOf } from '../../store/reversal.js';
+import { swapsOf } from '../../store/reversal.js';
 import type { Metadata } from '../../store/metadata.js';
 import { isOpeningDecided } from '../../store/migration-record.js';
 import type { TaskRecord } from '../../store/task-record.js';
@@ -172,7 +172,7 @@ export class MigrationRun {
   async requestReverse(): Promise<void> {
     // Its remaining writes belong to the direction that ends.
     await this.#member;
-    await this.#request({ reverseRequested: turnsOf(this.view.record) }, this.#end.signal);
+    await this.#request({ reverseRequested: swapsOf(this.view.record) }, this.#end.signal);
     this.#reported.changed();
   }
 
@@ -192,7 +192,7 @@ export class MigrationRun {
   }
 
   get #isSwapped(): boolean {
-    return turnsOf(this.view.record) > turnsOf(this.deps.initial.record);
+    return swapsOf(this.view.record) > swapsOf(this.deps.initial.record);
   }
 
   get #isReported(): boolean {

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
-import { bringBlock, wantedBlocks } from '../migration/write-blocks.js';
+import { applyWriteBlock, wantedBlocks } from '../migration/write-blocks.js';
 
 /** Delay before the next attempt, after a source was unreachable within the retry policy, or has refused. */
 const again_ms = 60_000;
@@ -36,7 +36,7 @@ async function release(
   const { watch, records } = deps;
   const { record } = await watch.refresh(signal);
   if (record.failure === null || wantedBlocks(record).source === null) return;
-  await bringBlock(deps, 'source', signal);
+  await applyWriteBlock(deps, 'source', signal);
   await records.noteSourceReleased(signal);
   await watch.refresh(signal);
 }

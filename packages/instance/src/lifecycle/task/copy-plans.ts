@@ -4,7 +4,7 @@ import type { RawValue } from '../../bson/scan.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 import { chooseOrder, detectBytesMin } from '../../copy/choose-order.js';
-import type { CopiedCollections } from '../../copy/copy-dependencies.js';
+import type { CopyRestarts } from '../../copy/copy-dependencies.js';
 import { startingPoints } from '../../copy/starting-points.js';
 import { PartitionTable } from '../../store/partition-table.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
@@ -22,7 +22,7 @@ const filteredBytes = 256 * 2 ** 20;
 const filteredStartsMax = 4_096;
 
 /** Plans the copies of a task's collections, and begins them again. */
-export class CopyPlans implements CopiedCollections {
+export class CopyPlans implements CopyRestarts {
   readonly #shard: NodeClient;
 
   /** @param confirm rejects when another process owns the task */
@@ -61,8 +61,8 @@ export class CopyPlans implements CopiedCollections {
     return PartitionTable.fresh(collection, starts, this.storage.saverOf(task.copy), range, order);
   }
 
-  /** Logs that a collection begins again in `_id` order. */
-  async leaveRecordOrder({ collection, order }: PartitionTable, signal: AbortSignal): Promise<RawValue[]> {
+  /** Also logs the change of order. */
+  async startsInIdOrder({ collection, order }: PartitionTable, signal: AbortSignal): Promise<RawValue[]> {
     const task = this.followed.taskOf(collection.uuid);
     if (task === null) return [];
     if (order !== null) this.#logLeftOrder(collection, order);

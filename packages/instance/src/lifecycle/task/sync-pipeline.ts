@@ -241,7 +241,7 @@ export class SyncPipeline {
       budget: this.#copyBudget,
       stream,
       cappedEnds: new CappedEnds(this.#budget, stream),
-      collections: this.#plans,
+      restarts: this.#plans,
       partition_seconds: runtime.config.partition_seconds,
       readers: runtime.config.readers,
       concurrency: new CopyConcurrency(runtime.clock, runtime.config),

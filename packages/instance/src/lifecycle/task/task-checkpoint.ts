@@ -33,7 +33,7 @@ export interface CheckpointStages {
   runtime: { clock: Pick<Clock, 'monotonic_ms' | 'sleep'>; config: Pick<InstanceConfig, 'checkpoint_ms'> };
   dispatcher: Pick<EventDispatcher, 'position' | 'latest' | 'lastWrite'>;
   applyWorkers: Pick<ApplyWorkers, 'oldest' | 'oldestOf'>;
-  rereads: Pick<RereadSet, 'oldestBuffered' | 'forgetReadings'>;
+  rereads: Pick<RereadSet, 'oldestPending' | 'forgetReadings'>;
   followed: Pick<TaskTables, 'tables'>;
   unknown: Pick<UnknownCollections, 'oldestWaiting'>;
   /** Signalled after every stored checkpoint. */
@@ -80,13 +80,13 @@ export class TaskCheckpoint {
   /** Below it every event of the copied documents is durable; a long copy does not hold it back. */
   #appliedBelow(): bigint {
     const { applyWorkers, rereads } = this.stages;
-    return this.#routedOr(earlier(applyWorkers.oldest(), rereads.oldestBuffered()));
+    return this.#routedOr(earlier(applyWorkers.oldest(), rereads.oldestPending()));
   }
 
   /** Events that wait for a DDL change of one collection do not hold back what is remembered of others. */
   #forgetReadings(): void {
     const { applyWorkers, rereads } = this.stages;
-    const buffered = rereads.oldestBuffered();
+    const buffered = rereads.oldestPending();
     rereads.forgetReadings((uuid) => this.#routedOr(earlier(applyWorkers.oldestOf(uuid), buffered)));
   }
 

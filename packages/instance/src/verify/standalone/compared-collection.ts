@@ -13,16 +13,17 @@ export interface ComparedCollection {
   sourceUuid: string;
   destinationUuid: string;
   /**
-   * Convoy cannot read its documents in a known order: it has a collation other than the simple one, or no index on
-   * `_id`.
+   * Convoy cannot read its documents in a known order: on either side it has a collation other than the simple one, or
+   * neither an index on `_id` nor a clustered one.
    */
   unordered: boolean;
-  /** Estimate of the larger side. */
+  /** The larger estimate of both sides. */
   sizeBytes: number;
+  /** The larger estimate of both sides. */
   documentCount: number;
 }
 
-/** An `_id` range of one collection that one reader compares. */
+/** An `_id` range of one collection that one reader compares; an unordered collection is one range. */
 export interface ComparisonPartition {
   number: number;
   /** `number` of its collection. */
@@ -33,12 +34,15 @@ export interface ComparisonPartition {
   upper: RawValue | null;
 }
 
-/** The collection's name on one side. */
+/** The collection's namespace on one side. */
 export function namespaceOn(side: 'source' | 'destination', collection: ComparedCollection): Namespace {
   return side === 'source' ? collection : collection.destination;
 }
 
-/** What one side reads for a partition. */
+/**
+ * What one side reads for a partition.
+ * @param after a cluster time that the read includes
+ */
 export function readOf(
   collection: ComparedCollection,
   { lower, upper }: ComparisonPartition,

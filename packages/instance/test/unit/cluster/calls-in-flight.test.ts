@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { CallsInFlight, ClientClosedError, NoAnswerError } from '../../../src/cluster/call-scope.js';
+import { CallsInFlight, ClientClosedError, NoAnswerError } from '../../../src/cluster/calls-in-flight.js';
 
 /** A call that ends only when it is aborted. */
 const endless = (signal: AbortSignal) =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { NoAnswerError } from '../../../src/cluster/call-scope.js';
+import { NoAnswerError } from '../../../src/cluster/calls-in-flight.js';
 import { untilAborted, within } from '../../../src/cluster/within.js';
 import { never, settled } from '../model/parts.js';
 

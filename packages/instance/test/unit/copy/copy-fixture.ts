@@ -72,7 +72,7 @@ export function copyDeps({
     concurrency: new CopyConcurrency(clock, { readers: 1, writers: 1 }),
     stream: routedStream(),
     cappedEnds: new CappedEnds(new ByteBudget(1_000_000), routedStream()),
-    collections: { recreate: () => Promise.resolve(), leaveRecordOrder: () => Promise.resolve([]) },
+    restarts: { recreate: () => Promise.resolve(), startsInIdOrder: () => Promise.resolve([]) },
     partition_seconds: 20,
     readers: 1,
     ...others,

@@ -119,7 +119,7 @@ beforeEach(() => {
         void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
     }),
     cappedEnds: new CappedEnds(new ByteBudget(1000), routedStream()),
-    collections: { recreate: () => Promise.resolve(), leaveRecordOrder: () => Promise.resolve([]) },
+    restarts: { recreate: () => Promise.resolve(), startsInIdOrder: () => Promise.resolve([]) },
     partition_seconds: 100,
     readers: 1,
     concurrency: new CopyConcurrency(clock, { readers: 1, writers: 2 }),

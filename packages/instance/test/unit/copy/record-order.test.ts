@@ -102,9 +102,9 @@ beforeEach(() => {
         return position;
       },
     },
-    collections: {
+    restarts: {
       recreate: () => Promise.resolve(),
-      leaveRecordOrder: () => Promise.resolve([rawOf(3), rawOf(6)]),
+      startsInIdOrder: () => Promise.resolve([rawOf(3), rawOf(6)]),
     },
   });
 });

@@ -121,7 +121,19 @@ describe('an event of a document to re-read', () => {
     expect(set.absorb(updateOf(1, 8n, { a: 1 }), collection)).toBe('dropped');
     expect(set.absorb(updateOf(1, 9n, { a: 1 }), collection)).toBe('buffered');
     expect(set.absorb(updateOf(2, 9n, { a: 1 }), collection)).toBe(false);
-    expect(set.oldestBuffered()).toBe(9n);
+    expect(set.oldestPending()).toBe(9n);
+  });
+
+  it('that an entry drops before it is durable does not count as applied until then', async () => {
+    const { set, storage } = await setWith();
+    storage.holds = true;
+    const added = set.addParked([keyOf(1)], () => Promise.resolve());
+    expect(set.absorb(updateOf(1, 7n, { a: 1 }), collection)).toBe('dropped');
+    expect(set.absorb(updateOf(1, 8n, { a: 1 }), collection)).toBe('dropped');
+    expect(set.oldestPending()).toBe(7n);
+    for (const answer of storage.waiting) answer();
+    await added;
+    expect(set.oldestPending()).toBe(null);
   });
 
   it('is buffered with a copy of its bytes, so that its reply can be freed', async () => {
@@ -143,7 +155,7 @@ describe('an event of a document to re-read', () => {
     set.absorb(event, collection);
     set.postpone(entry, 100);
     expect(entry).toMatchObject({ readTime: null, dropped: 9n, buffered: [], attempts: 1, notBefore_ms: 100 });
-    expect([budget.used, set.oldestBuffered()]).toEqual([0, null]);
+    expect([budget.used, set.oldestPending()]).toEqual([0, null]);
   });
 
   it('raises the read time with another request', async () => {
@@ -200,6 +212,6 @@ describe('documents of a collection that is gone', () => {
     budget.take(buffered.bytes);
     expect(set.absorb(buffered, collection)).toBe('buffered');
     await set.forget(collection.uuid);
-    expect([set.size, storage.documents.size, budget.used, set.oldestBuffered()]).toEqual([1, 1, 0, null]);
+    expect([set.size, storage.documents.size, budget.used, set.oldestPending()]).toEqual([1, 1, 0, null]);
   });
 });

@@ -32,10 +32,10 @@ import {
   readCollection,
   sessionText,
   targetNamespace,
-  typeName,
   type CommandContext,
   type ReadPoint,
 } from './command-context.js';
+import { typeName } from '../../bson/type-of.js';
 
 const FIELDS: ReadonlySet<string> = new Set([
   'pipeline',

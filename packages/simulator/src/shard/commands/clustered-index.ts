@@ -4,7 +4,7 @@ import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { failure } from '../failure.js';
-import { typeName } from './command-context.js';
+import { typeName } from '../../bson/type-of.js';
 
 const known = ['v', 'key', 'name', 'unique'];
 

@@ -1,4 +1,5 @@
-import { Binary, Int32, Timestamp } from 'bson';
+import { Binary, Timestamp } from 'bson';
+import { typeName } from '../../bson/type-of.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
@@ -24,7 +25,7 @@ export interface CommandContext {
 /** Answers one command. */
 export type CommandHandler = (context: CommandContext) => Doc | Promise<Doc>;
 
-/** The namespace in a command's first field. @throws CommandError 2 or 73 for an invalid name */
+/** The namespace in a command's first field. @throws CommandError 2 (BadValue) or 73 (InvalidNamespace) */
 export function targetNamespace({ request }: CommandContext): string {
   const name = request.body.get(request.name);
   if (typeof name !== 'string') throw failure.badValue(`collection name has invalid type ${typeName(name)}`);
@@ -35,8 +36,9 @@ export function targetNamespace({ request }: CommandContext): string {
 
 /**
  * The collection of a read: by name, or by its UUID. `collection` is undefined when there is none of that name.
- * @param point of a read that may be at a time
- * @throws CommandError 26 for an unknown UUID, 246 for a collection that cannot be shown at the time
+ * @param point the time of the read; absent: the latest
+ * @throws CommandError 26 (NamespaceNotFound) for an unknown UUID, 246 (SnapshotUnavailable) for a collection that
+ * cannot be read at the time
  */
 export function readTarget(
   context: CommandContext,
@@ -50,7 +52,7 @@ export function readTarget(
   }
   const now = state.catalog.collectionByUuid(named);
   const current = now === undefined ? undefined : { collection: now, namespace: now.namespace };
-  const found = isOfThen(state, point) ? state.catalog.placeByUuidAt(named, point.view.time) : current;
+  const found = readsPastCatalog(state, point) ? state.catalog.placeByUuidAt(named, point.view.time) : current;
   if (found === undefined || found.collection.db !== request.db) {
     throw failure.namespaceNotFound(
       `Unable to resolve '${uuidText(named.buffer)}' to a collection of database '${request.db}'`,
@@ -61,11 +63,11 @@ export function readTarget(
 }
 
 /**
- * The collection under a name as a read finds it: since 7.0 at the read's time, before as it is now.
- * @throws CommandError 246 for one that cannot be shown at the time
+ * The collection under a name: from 7.0 on as of the read's time, in earlier releases as of now.
+ * @throws CommandError 246 (SnapshotUnavailable) for one that cannot be read at the time
  */
 export function readCollection(state: ShardState, namespace: string, point: ReadPoint): Collection | undefined {
-  const collection = isOfThen(state, point)
+  const collection = readsPastCatalog(state, point)
     ? state.catalog.collectionAt(namespace, point.view.time)
     : state.catalog.collection(namespace);
   if (collection !== undefined) refuseUnreadable(state, collection, point);
@@ -73,18 +75,21 @@ export function readCollection(state: ShardState, namespace: string, point: Read
 }
 
 /** Since 7.0 a read at a time finds names, UUIDs and indexes of that time (server test: point_in_time_lookups). */
-export function readsOlderCatalogs(version: ServerVersion): boolean {
+export function hasPointInTimeCatalog(version: ServerVersion): boolean {
   return version.atLeast(7, 0);
 }
 
-/** @throws CommandError 239 for a time that is older than the history of collections */
-function isOfThen({ version, history }: ShardState, { atClusterTime }: ReadPoint): boolean {
-  if (atClusterTime === undefined || !readsOlderCatalogs(version)) return false;
+/**
+ * Whether the read uses the catalog of its time.
+ * @throws CommandError 239 (SnapshotTooOld) for a time that is older than the history of collections
+ */
+function readsPastCatalog({ version, history }: ShardState, { atClusterTime }: ReadPoint): boolean {
+  if (atClusterTime === undefined || !hasPointInTimeCatalog(version)) return false;
   refuseForgotten(history, atClusterTime);
   return true;
 }
 
-/** The view of a read, and the time to report when it asked for one. */
+/** The view of a read, and the `atClusterTime` that its reply returns. */
 export interface ReadPoint {
   readonly view: ReadView;
   readonly atClusterTime: Timestamp | undefined;
@@ -92,7 +97,10 @@ export interface ReadPoint {
 
 const LATEST_POINT: ReadPoint = { view: { time: LATEST, transaction: null }, atClusterTime: undefined };
 
-/** Parses `readConcern`. @throws CommandError 72 for contradictions and times in the future */
+/**
+ * Parses `readConcern`.
+ * @throws CommandError 72 (InvalidOptions) for a time without level `snapshot`, or in the future
+ */
 export function readPoint({ request, participation, state }: CommandContext): ReadPoint {
   const { transaction } = participation;
   if (transaction !== null) return { view: transaction.view, atClusterTime: undefined };
@@ -119,7 +127,7 @@ export function readPoint({ request, participation, state }: CommandContext): Re
   return { view: { time: timeKey(at), transaction: null }, atClusterTime: at };
 }
 
-/** Refuses `snapshot` for commands that cannot read at a time. */
+/** Refuses `snapshot` for commands without snapshot reads. */
 export function refuseSnapshot({ request, participation }: CommandContext): void {
   const readConcern = request.body.get('readConcern');
   if (participation.transaction !== null || !(readConcern instanceof Map) || readConcern.get('level') !== 'snapshot')
@@ -141,7 +149,7 @@ function refuseUnreadable({ version }: ShardState, collection: Collection, point
       'Reading from capped collections with readConcern snapshot is not supported',
     );
   }
-  if (readsOlderCatalogs(version) || point.view.time >= collection.minimumVisibleTime) return;
+  if (hasPointInTimeCatalog(version) || point.view.time >= collection.minimumVisibleTime) return;
   throw new CommandError(
     246,
     'SnapshotUnavailable',
@@ -151,12 +159,12 @@ function refuseUnreadable({ version }: ShardState, collection: Collection, point
   );
 }
 
-/** Text of a command's session, for messages and for binding cursors to it. */
+/** The id of a command's session as text; a cursor belongs to its session. */
 export function sessionText({ request }: CommandContext): string | undefined {
   return SessionIdentity.read(request.body.get('lsid'))?.toString();
 }
 
-/** An optional document. @throws CommandError 14 */
+/** An optional document. @throws CommandError 14 (TypeMismatch) */
 export function optionalDoc({ request }: CommandContext, field: string): Doc | undefined {
   const value = request.body.get(field);
   if (value === undefined) return undefined;
@@ -168,7 +176,7 @@ export function optionalDoc({ request }: CommandContext, field: string): Doc | u
   return value;
 }
 
-/** An optional number. @throws CommandError 14 */
+/** An optional number. @throws CommandError 14 (TypeMismatch) */
 export function optionalNumber({ request }: CommandContext, field: string): number | undefined {
   const value = request.body.get(field);
   if (value === undefined) return undefined;
@@ -221,7 +229,7 @@ const GENERIC_FIELDS: ReadonlySet<string> = new Set([
 
 /**
  * Refuses fields that the command does not have.
- * @throws CommandError 40415, or the result of `refusal` for the field's name
+ * @throws CommandError 40415, or what `refusal` returns for the field's name
  */
 export function refuseUnknownFields(
   { request }: CommandContext,
@@ -231,25 +239,4 @@ export function refuseUnknownFields(
   for (const name of request.body.keys()) {
     if (name !== request.name && !known.has(name) && !GENERIC_FIELDS.has(name)) throw refusal(name);
   }
-}
-
-/** The server's name of a value's type, for the types in refusals. */
-export function typeName(value: Value | undefined): string {
-  if (value === undefined) return 'missing';
-  if (value === null) return 'null';
-  if (typeof value === 'string') return 'string';
-  if (typeof value === 'boolean') return 'bool';
-  if (Array.isArray(value)) return 'array';
-  if (value instanceof Map) return 'object';
-  if (value instanceof Int32) return 'int';
-  const names: Record<string, string> = {
-    Double: 'double',
-    Long: 'long',
-    Decimal128: 'decimal',
-    ObjectId: 'objectId',
-    Binary: 'binData',
-    Timestamp: 'timestamp',
-    BSONRegExp: 'regex',
-  };
-  return names['_bsontype' in value ? value._bsontype : ''] ?? 'object';
 }

@@ -9,7 +9,7 @@ import type { Collection } from '../storage/collection.js';
 import { timeKey, type TimeKey } from '../storage/time-key.js';
 import { forgetView } from '../write/view-catalog.js';
 import { requireExpectedCollection } from './expected-collection.js';
-import { readsOlderCatalogs, targetNamespace, type CommandContext } from './command-context.js';
+import { hasPointInTimeCatalog, targetNamespace, type CommandContext } from './command-context.js';
 
 /** `drop`: a collection or a view. @throws CommandError 26 when there is none */
 export function drop(context: CommandContext): Doc {
@@ -51,7 +51,7 @@ export function removeCollection(state: ShardState, collection: Collection, time
  * stay open.
  */
 export function killCursorsOf(state: ShardState, collection: Collection, message: string): void {
-  const sparesAtTime = readsOlderCatalogs(state.version);
+  const sparesAtTime = hasPointInTimeCatalog(state.version);
   state.cursors.killByCollection(
     collection.uuid.toString('hex'),
     new CommandError(175, 'QueryPlanKilled', message),

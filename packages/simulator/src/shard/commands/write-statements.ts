@@ -2,6 +2,7 @@ import { encodeDocument } from '../../bson/encode.js';
 import { RawDocument } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { WOULD_CHANGE_OWNING_SHARD } from '../write/shard-key-change.js';
+import { typeName } from '../../bson/type-of.js';
 import { isUnsimulated } from '../../node/unsimulated.js';
 import { waitWithin } from '../command-limits.js';
 import { failure } from '../failure.js';
@@ -9,7 +10,7 @@ import type { StatementResult, TouchedDocument } from '../session/logical-sessio
 import { recordedResult, statementIds } from '../session/sessions.js';
 import { HeldByTransaction } from '../storage/write-unit.js';
 import type { CommandContext } from './command-context.js';
-import { targetNamespace, typeName } from './command-context.js';
+import { targetNamespace } from './command-context.js';
 import { requireExpectedCollection } from './expected-collection.js';
 import { WriteTally } from './write-reply.js';
 

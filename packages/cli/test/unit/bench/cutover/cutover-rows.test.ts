@@ -23,17 +23,17 @@ describe('rows of the cut-over benchmark', () => {
     'verified',
     [cutOver(10), cutOver(30), cutOver(20)],
     new Map([
-      ['sourceClosed', 4],
+      ['sourceBlocked', 4],
       ['commitStarted', 1],
     ]),
   );
   const valueOf = (metric: string) => rows.find((row) => row.metric === metric)?.value;
 
   it('split the median time by step, with the bare round trips of each', () => {
-    expect([valueOf('command accepted'), valueOf('commitStarted'), valueOf('sourceClosed')]).toEqual([100, 20, 20]);
+    expect([valueOf('command accepted'), valueOf('commitStarted'), valueOf('sourceBlocked')]).toEqual([100, 20, 20]);
     expect([
       valueOf('commitStarted: bare round trips'),
-      valueOf('sourceClosed: bare round trips'),
+      valueOf('sourceBlocked: bare round trips'),
       valueOf('bare round trips of all steps'),
     ]).toEqual([1, 4, 5]);
   });

@@ -1,6 +1,6 @@
 import { Binary, BSON, Long, MongoClient, MongoServerError, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
-import { ClientClosedError, NoAnswerError } from '../../../../src/cluster/call-scope.js';
+import { ClientClosedError, NoAnswerError } from '../../../../src/cluster/calls-in-flight.js';
 import { ClientRing } from '../../../../src/cluster/driver/client-ring.js';
 import { clientOptions } from '../../../../src/cluster/driver/client-options.js';
 import { DriverNodeClient } from '../../../../src/cluster/driver/driver-node-client.js';

@@ -33,7 +33,11 @@ function sourceClient({ client }: FakeCatalogServer): NodeClient {
 }
 
 /** The leader of a migration of one collection with an index, which the destination lacks. */
-async function fixture(onListed: (indexes: Document[]) => void, onDrop: () => void = () => undefined) {
+async function fixture(
+  onListed: (indexes: Document[]) => void,
+  onDrop: () => void = () => undefined,
+  onBuild: () => Promise<void> = () => Promise.resolve(),
+) {
   const [sourceServer, server] = [new FakeCatalogServer(['rs']), new FakeCatalogServer(['rs'])];
   const from = sourceServer.add('shop.orders', { indexes: [wanted] });
   const to = server.add('shop.orders');
@@ -50,6 +54,7 @@ async function fixture(onListed: (indexes: Document[]) => void, onDrop: () => vo
   };
   const command: NodeClient['command'] = async (database, sent, options) => {
     if ('dropIndexes' in sent) onDrop();
+    if ('createIndexes' in sent) await onBuild();
     const reply = await server.client.command(database, sent, options);
     if (sent.listIndexes === 'orders') onListed(to.indexes);
     return reply;
@@ -114,4 +119,23 @@ it('a difference that the leader cannot mend is a warning after a while, until i
   expect(await compared(31_500, successor)).toEqual([false, 'definitionsDiffer']);
   refused = false;
   expect(await compared(32_000, successor)).toEqual([true]);
+});
+
+it('a build that lasts is a warning until the index is there', async () => {
+  let building = (): Promise<void> => Promise.resolve();
+  const { deps, leader, indexes } = await fixture(
+    () => undefined,
+    () => undefined,
+    () => building(),
+  );
+  const { clock } = deps.runtime;
+  const warnings = (): string[] => deps.watch.view.record.warnings.map(({ name }) => name);
+  building = () => vi.waitFor(() => expect(warnings()).toEqual(['definitionsDiffer']));
+  const sleep = vi.spyOn(clock, 'sleep').mockImplementation(() => Promise.resolve());
+  onTestFinished(() => sleep.mockRestore());
+  expect(await leader.compare(never)).toBe(true);
+  expect([indexes.map(({ name }) => name as string), warnings()]).toEqual([
+    expect.arrayContaining(['a_1']) as unknown,
+    [],
+  ]);
 });

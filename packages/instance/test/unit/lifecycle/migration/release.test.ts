@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
-  countsCopyAnew,
-  hasFormerNames,
+  mustRecountCopy,
+  usesOldNames,
   refuseNewerRelease,
-  refuseOtherRelease,
+  refuseUnreadable,
 } from '../../../../src/lifecycle/migration/release.js';
 
 describe('a migration that another release has begun', () => {
@@ -16,7 +16,7 @@ describe('a migration that another release has begun', () => {
     ['1.10.0', false],
     ['2.0.0', false],
   ])('%s: recounts the copy: %s', (recorded, expected) => {
-    expect(countsCopyAnew(recorded)).toBe(expected);
+    expect(mustRecountCopy(recorded)).toBe(expected);
   });
 
   it('is taken over from the same release and from earlier ones only', () => {
@@ -28,10 +28,10 @@ describe('a migration that another release has begun', () => {
   });
 
   it('has metadata under former names when it is earlier than 2.0, which readers refuse', () => {
-    expect(['1.9.0', '1.10', '2.0', '2.0.0', '3.1.0'].map(hasFormerNames)).toEqual([true, true, false, false, false]);
-    expect(() => refuseOtherRelease('1.9.0', '2.1.0')).toThrow(
+    expect(['1.9.0', '1.10', '2.0', '2.0.0', '3.1.0'].map(usesOldNames)).toEqual([true, true, false, false, false]);
+    expect(() => refuseUnreadable('1.9.0', '2.1.0')).toThrow(
       expect.objectContaining({ error: 'metadataFromOlderRelease' }),
     );
-    expect(() => refuseOtherRelease('2.0.0', '2.1.0')).not.toThrow();
+    expect(() => refuseUnreadable('2.0.0', '2.1.0')).not.toThrow();
   });
 });

@@ -1,11 +1,11 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { MongoServerError, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { NoAnswerError } from '../../../../src/cluster/call-scope.js';
+import { NoAnswerError } from '../../../../src/cluster/calls-in-flight.js';
 import type { CallOptions, NodeClient } from '../../../../src/cluster/node-client.js';
 import type { Retrying } from '../../../../src/cluster/retry.js';
 import { untilAborted } from '../../../../src/cluster/within.js';
-import { blocksAfterFailure, bringBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
+import { blocksAfterFailure, applyWriteBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
 import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { recordWith } from '../../model/migration-state.js';
@@ -98,7 +98,7 @@ describe('bringing a block into line', () => {
     [sent, records, refusal, onSent, status] = [[], [], null, () => undefined, { userWriteBlockMode: 1 }];
   });
 
-  function deps(): Parameters<typeof bringBlock>[0] {
+  function deps(): Parameters<typeof applyWriteBlock>[0] {
     const setUserWriteBlockMode = (_database: string, { global }: Document): Document => {
       sent.push(global);
       onSent();
@@ -142,31 +142,31 @@ describe('bringing a block into line', () => {
 
   it('sends what the record wants', async () => {
     records = [recordIn('committing')];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([true]);
   });
 
   it('sends nothing where the record wants nothing', async () => {
     records = [recordIn('syncing')];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([]);
   });
 
   it('is reverted by a process that was frozen, when others have failed or opened meanwhile', async () => {
     records = [recordIn('committing'), recordIn('committing', { failure })];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
     [sent, records] = [[], [recordIn('starting'), recordIn('committed')]];
-    await bringBlock(deps(), 'destination', never);
+    await applyWriteBlock(deps(), 'destination', never);
     expect(sent).toEqual([true, false]);
   });
 
   it('is reverted by a process that was frozen, when the migration was cleaned up meanwhile', async () => {
     records = [recordIn('committing'), null];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
     [sent, records] = [[], [recordIn('committing'), recordIn('syncing', {}, false)]];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
   });
 
@@ -175,7 +175,7 @@ describe('bringing a block into line', () => {
     const replaced = new Error('replaced');
     records = [recordIn('committing'), recordIn('committing', { failure })];
     onSent = () => ending.abort(replaced);
-    await expect(bringBlock(deps(), 'source', ending.signal)).rejects.toBe(replaced);
+    await expect(applyWriteBlock(deps(), 'source', ending.signal)).rejects.toBe(replaced);
     expect(sent).toEqual([true, false]);
   });
 
@@ -187,7 +187,7 @@ describe('bringing a block into line', () => {
     answered = new Promise((resolve) => (answer = resolve));
     records = [recordIn('committing'), recordIn('committing', { failure })];
     onSent = () => ending.abort(replaced);
-    const ended = expect(bringBlock(deps(), 'source', ending.signal)).rejects.toBe(replaced);
+    const ended = expect(applyWriteBlock(deps(), 'source', ending.signal)).rejects.toBe(replaced);
     await vi.advanceTimersByTimeAsync(30_000);
     expect(sent).toEqual([true]);
     answer();
@@ -212,7 +212,7 @@ describe('bringing a block into line', () => {
     it('is given up with its command when its time is over, and its possible effect is checked', async () => {
       answered = new Promise(() => undefined);
       records = [recordIn('committing'), null];
-      const ended = bringBlock(deps(), 'source', never, wish());
+      const ended = applyWriteBlock(deps(), 'source', never, wish());
       await settled();
       expect([sent, outcomes]).toEqual([[true], []]);
       answered = Promise.resolve();
@@ -223,22 +223,21 @@ describe('bringing a block into line', () => {
     });
 
     it('does not count if its record cannot be read', async () => {
-      await expect(
-        bringBlock({ ...deps(), records: { read: () => Promise.reject(new Error('away')) } }, 'source', never, wish()),
-      ).rejects.toThrow('away');
+      const records = { read: () => Promise.reject(new Error('away')) };
+      await expect(applyWriteBlock({ ...deps(), records }, 'source', never, wish())).rejects.toThrow('away');
       expect(outcomes).toEqual([]);
     });
 
     it('reports a refusal, and fails nothing', async () => {
       [records, refusal] = [[recordIn('committing')], 13];
-      await bringBlock(deps(), 'source', never, wish());
+      await applyWriteBlock(deps(), 'source', never, wish());
       expect(outcomes).toEqual([{ error: expect.objectContaining({ error: 'writeBlockingFailed' }) as unknown }]);
     });
   });
 
   it('does not start when the work has ended before', async () => {
     records = [recordIn('committing')];
-    await expect(bringBlock(deps(), 'source', AbortSignal.abort(failure))).rejects.toBe(failure);
+    await expect(applyWriteBlock(deps(), 'source', AbortSignal.abort(failure))).rejects.toBe(failure);
     expect(sent).toEqual([]);
   });
 
@@ -248,22 +247,22 @@ describe('bringing a block into line', () => {
       destination: { name: 'cluster0', clusterId: '01' },
     };
     records = [recordIn('committing'), recordIn('syncing', reversed)];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([true]);
     [sent, records] = [[], [recordIn('committing'), recordIn('committed', reversed)]];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
     [sent, records] = [[], [recordIn('committing'), recordIn('syncing')]];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
   });
 
   it('is not set again where it is active, and is lifted', async () => {
     [records, status] = [[recordIn('committing')], { userWriteBlockMode: 2 }];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([]);
     [records, status] = [[recordIn('committing', { failure })], { userWriteBlockMode: 2, userWriteBlockReason: 0 }];
-    await bringBlock(deps(), 'source', never);
+    await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([false]);
   });
 
@@ -276,7 +275,7 @@ describe('bringing a block into line', () => {
 
     it('is not set again where the config server has recorded it', async () => {
       noted = { 'config.user_writes_critical_sections': [standing] };
-      await bringBlock(deps(), 'source', never);
+      await applyWriteBlock(deps(), 'source', never);
       expect(sent).toEqual([]);
     });
 
@@ -298,7 +297,7 @@ describe('bringing a block into line', () => {
       ],
     ])('is set where %s', async (_why, documents) => {
       noted = documents;
-      await bringBlock(deps(), 'source', never);
+      await applyWriteBlock(deps(), 'source', never);
       expect(sent).toEqual([true]);
     });
   });
@@ -314,7 +313,7 @@ describe('bringing a block into line', () => {
       const errorDescription = expect.stringMatching(
         /could not be .*They are blocked for the reason DiskUseThresholdExceeded, and not by Convoy/,
       ) as unknown;
-      await expect(bringBlock(deps(), 'source', never)).rejects.toMatchObject({
+      await expect(applyWriteBlock(deps(), 'source', never)).rejects.toMatchObject({
         error: 'writeBlockingFailed',
         errorDescription,
       });
@@ -324,7 +323,7 @@ describe('bringing a block into line', () => {
 
   it('fails the migration when the cluster refuses', async () => {
     [records, refusal] = [[recordIn('committing')], 13];
-    await expect(bringBlock(deps(), 'source', never)).rejects.toMatchObject({
+    await expect(applyWriteBlock(deps(), 'source', never)).rejects.toMatchObject({
       error: 'writeBlockingFailed',
       errorDescription: expect.stringMatching(
         /could not be blocked: Unauthorized.*Give the user .* setUserWriteBlockMode/,

@@ -46,7 +46,7 @@ beforeEach(() => {
       oldest: () => [oldest.applyWorkers, ...parked.values()].reduce(earlier, null),
       oldestOf: (uuid) => earlier(oldest.applyWorkers, parked.get(uuid) ?? null),
     },
-    rereads: { oldestBuffered: () => oldest.buffered, forgetReadings: (times) => void (forgotten = times) },
+    rereads: { oldestPending: () => oldest.buffered, forgetReadings: (times) => void (forgotten = times) },
     unknown: {
       get oldestWaiting() {
         return oldest.unknown;
