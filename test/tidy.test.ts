@@ -1,3 +1,4 @@
+import { errorTable } from '@convoy/api/errors/table';
 import { describe, expect, test } from 'vitest';
 import { isOwnText, oldWordsIn } from './old-words.js';
 import { readModules, readText, trackedFiles, writableMembers, type Module } from './source-tree.js';
@@ -103,6 +104,14 @@ describe('layers', () => {
 describe('state', () => {
   test('of a partition changes by its own methods: the compiler refuses assignments from outside', () => {
     expect(writableMembers('packages/instance/src/store/partition.ts')).toEqual([]);
+  });
+});
+
+describe('errors', () => {
+  test('all occur: a module beside their table names each', () => {
+    const texts = sources.filter(({ path }) => !path.startsWith('packages/api/src/errors/')).map(({ path }) => path);
+    const words = new Set(texts.flatMap((path) => readText(path).match(/\b[a-z]\w+\b/g) ?? []));
+    expect(Object.keys(errorTable).filter((name) => !words.has(name))).toEqual([]);
   });
 });
 

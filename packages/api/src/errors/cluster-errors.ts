@@ -65,16 +65,6 @@ export const clusterErrors = {
     retry: 'afterChange',
     sentence: 'The destination already has user collections. Drop them or choose an empty cluster.',
   },
-  diskSpaceInsufficient: {
-    httpStatus: 422,
-    retry: 'afterChange',
-    sentence: "The destination has too little disk space for the source's data. Add disk space.",
-  },
-  oplogWindowTooSmall: {
-    httpStatus: 422,
-    retry: 'afterChange',
-    sentence: 'The oplog window of the source is too short. Enlarge the oplog.',
-  },
   balancerStillRunning: {
     httpStatus: 422,
     retry: 'afterChange',

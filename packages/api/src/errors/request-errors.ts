@@ -22,11 +22,6 @@ export const requestErrors = {
     retry: 'never',
     sentence: 'This path does not exist. GET /api/v1/openapi.json lists the paths.',
   },
-  instanceUnknown: {
-    httpStatus: 404,
-    retry: 'afterChange',
-    sentence: 'No instance with this name is registered. Choose one that progress lists.',
-  },
   methodNotAllowed: {
     httpStatus: 405,
     retry: 'never',
@@ -71,11 +66,6 @@ export const stateErrors = {
     httpStatus: 409,
     retry: 'afterChange',
     sentence: 'The current state does not allow this command. Read the state from progress.',
-  },
-  commandInProgress: {
-    httpStatus: 409,
-    retry: 'automatic',
-    sentence: 'Another command is in progress. Repeat this one when it has finished.',
   },
   optionsDiffer: {
     httpStatus: 409,
