@@ -67,14 +67,15 @@ export const retryHazards: readonly Hazard[] = [
   {
     number: 68,
     hazard:
-      'A majority read right after a majority write goes to a newly elected primary that does not know the write yet',
+      'A majority read right after a majority write, or after a read that showed it, goes to a newly elected primary ' +
+      'that does not know the write yet',
     handling:
-      'Every majority read through a `NodeClient` waits for the operation time of the latest write that was answered ' +
-      'through it.',
+      'Every majority read through a `NodeClient` waits for the operation time of the latest write or majority read ' +
+      'that was answered through it.',
     sabotages: [
       {
         takesOut: 'the time to wait for',
-        file: instance('cluster/driver/own-writes.ts'),
+        file: instance('cluster/driver/causal-times.ts'),
         symbol: 'included',
         find: 'afterClusterTime: this.#latest }',
         replace: '}',
@@ -87,7 +88,7 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the cluster time for another router',
-        file: instance('cluster/driver/own-writes.ts'),
+        file: instance('cluster/driver/causal-times.ts'),
         symbol: 'prepare',
         find: 'if (this.#clusterTime !== null) session',
         replace: 'if (this.#clusterTime !== null && this.#latest === null) session',
@@ -99,10 +100,23 @@ export const retryHazards: readonly Hazard[] = [
         ],
       },
       {
+        takesOut: 'the time of reads at majority',
+        file: instance('cluster/driver/driver-node-client.ts'),
+        symbol: 'command',
+        find: ' || isMajorityRead(command)) this.times',
+        replace: ' || isMajorityRead({})) this.times',
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-node-client.test.ts',
+            'shows no less than an earlier read has shown, whichever primary answers',
+          ),
+        ],
+      },
+      {
         takesOut: 'the time of bulk writes',
         file: instance('cluster/driver/driver-node-client.ts'),
         symbol: 'write',
-        find: '    this.ownWrites.answered(reply);\n    return writeOutcome(reply, write);',
+        find: '    this.times.answered(reply);\n    return writeOutcome(reply, write);',
         replace: '    return writeOutcome(reply, write);',
         tests: [
           instanceTest(

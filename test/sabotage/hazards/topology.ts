@@ -173,4 +173,41 @@ export const topologyHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 134,
+    hazard:
+      'A secondary of the source lags: its catalog lacks what the change stream has shown, or it refuses the time of ' +
+      'a read as one in the future',
+    handling:
+      'Catalogs come from primaries, whatever `readPreference` is. Each cursor passes on the latest cluster time of ' +
+      'all replies, so that its member waits for it.',
+    sabotages: [
+      {
+        takesOut: 'the primary for catalogs',
+        file: instance('catalog/read/read-cursor.ts'),
+        symbol: 'readCursor',
+        find: ', primary: true }',
+        replace: ' }',
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-node-client.test.ts',
+            'advances the cluster time of a member that lags; catalogs come from the primary',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the cluster time of replies to cursors',
+        file: instance('cluster/driver/driver-cursor.ts'),
+        symbol: 'send',
+        find: '    home.times.learn(reply);\n',
+        replace: '',
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-node-client.test.ts',
+            'advances the cluster time of a member that lags; catalogs come from the primary',
+          ),
+        ],
+      },
+    ],
+  },
 ];

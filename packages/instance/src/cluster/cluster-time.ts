@@ -3,6 +3,9 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, ClusterClient, NodeClient } from './node-client.js';
 import { classify, codeOf, lockFailedCode } from './failure.js';
 
+/** An oplog note. */
+const tick = { appendOplogNote: 1, data: { convoy: 'tick' } };
+
 /** A cluster time as one number: seconds × 2^32 + increment. */
 export function timeOf(timestamp: Timestamp): bigint {
   return timestamp.toBigInt();
@@ -82,9 +85,11 @@ export async function timeBetweenWrites(
   return time;
 }
 
-/** The times of new notes on all shards, or of the router's; null if the user may not append any. */
+/** The times of new majority-committed notes on all shards, or of the router's; null if the user may not append any. */
 function noteAll(cluster: ClusterClient, options: CallOptions): Promise<bigint[] | null> {
-  return unlessUnauthorized(() => Promise.all(noteClients(cluster).map((client) => appendNote(client, options))));
+  const note = async (client: NodeClient): Promise<bigint> =>
+    operationTimeOf(await client.command('admin', { ...tick, writeConcern: { w: 'majority' } }, options));
+  return unlessUnauthorized(() => Promise.all(noteClients(cluster).map(note)));
 }
 
 async function advanceAll(router: NodeClient, options: CallOptions): Promise<bigint> {
@@ -202,5 +207,5 @@ export async function operationTimes(cluster: ClusterClient, options: CallOption
  * @returns the time of the note (the reply's operation time)
  */
 export async function appendNote(client: NodeClient, options: CallOptions): Promise<bigint> {
-  return operationTimeOf(await client.command('admin', { appendOplogNote: 1, data: { convoy: 'tick' } }, options));
+  return operationTimeOf(await client.command('admin', tick, options));
 }

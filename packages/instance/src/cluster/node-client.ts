@@ -9,6 +9,8 @@ export interface CallOptions {
   signal: AbortSignal;
   /** Server-side limit of the call in milliseconds (`maxTimeMS`). */
   maxTime_ms?: number;
+  /** Cursors: reads from the primary, whatever the client's read preference is. */
+  primary?: boolean;
   /** Cursors: maximum documents per batch; set at the opening, it applies to all later batches. */
   batchDocumentsMax?: number;
 }

@@ -3,7 +3,8 @@ import { batchesOf } from '../../cluster/batches.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 
 /**
- * Reads a cursor to its end and decodes every document. Only for catalogs, whose size the cluster itself bounds.
+ * Reads a cursor to its end and decodes every document. Only for catalogs, whose size the cluster itself bounds: a
+ * secondary may lag behind what the change stream has shown, so they come from the primary.
  * @throws what the client throws; closes the cursor in any case
  */
 export async function readCursor<Decoded>(
@@ -13,7 +14,7 @@ export async function readCursor<Decoded>(
   decode: (bytes: Uint8Array) => Decoded,
   signal: AbortSignal,
 ): Promise<Decoded[]> {
-  const cursor = await client.openCursor(database, command, { signal });
+  const cursor = await client.openCursor(database, command, { signal, primary: true });
   const decoded: Decoded[] = [];
   for await (const { documents } of batchesOf(cursor, signal)) {
     for (const bytes of documents) decoded.push(decode(bytes));

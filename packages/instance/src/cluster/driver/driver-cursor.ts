@@ -1,12 +1,14 @@
 import {
   Long,
   type ClientSession,
+  type ClusterTime,
   type Document,
   type MongoClient,
   type ReadPreferenceMode,
   type Timestamp,
 } from 'mongodb';
 import type { CallsInFlight } from '../calls-in-flight.js';
+import type { CausalTimes } from './causal-times.js';
 import { databaseOf } from './databases.js';
 import { type CursorReply, cursorReplyOptions, type DecodedCursor, readCursorReply } from './cursor-reply.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
@@ -18,7 +20,7 @@ const killLimit_ms = 5_000;
 interface DriverReply {
   cursor: DecodedCursor;
   operationTime?: Timestamp;
-  $clusterTime?: { clusterTime: Timestamp };
+  $clusterTime?: ClusterTime;
 }
 
 /** A reply with its cursor parsed. */
@@ -32,8 +34,8 @@ export interface CursorHome {
   calls: CallsInFlight;
   readPreference: ReadPreferenceMode | null;
   isRouter: boolean;
-  /** Called with the session of a cursor before the first command in it. */
-  prepare: (session: ClientSession) => void;
+  /** Of the client: they go into the session of a cursor, and replies advance them. */
+  times: Pick<CausalTimes, 'prepare' | 'learn'>;
   /** Called with every failure, so that the client leaves a dead router. */
   failed: (client: MongoClient, error: unknown) => void;
 }
@@ -79,7 +81,7 @@ export class DriverCursor implements RawCursor {
   ): Promise<DriverCursor> {
     // With causal consistency the driver would add afterClusterTime, which contradicts atClusterTime.
     const session = home.client.startSession({ causalConsistency: false });
-    home.prepare(session);
+    home.times.prepare(session);
     try {
       const reply = await send(home, session, database, withLimit(command, options), options);
       const collection = reply.namespace.slice(reply.namespace.indexOf('.') + 1);
@@ -164,6 +166,7 @@ async function send(
     const reply = (await home.calls.run(options, (signal) =>
       databaseOf(home.client, database).command(command, { ...cursorReplyOptions, ...preference, session, signal }),
     )) as DriverReply;
+    home.times.learn(reply);
     return { ...readCursorReply(reply.cursor), operationTime: timeOfReply(reply, home.isRouter) };
   } catch (error) {
     home.failed(home.client, error);

@@ -1,5 +1,6 @@
 import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
 import { CallsInFlight } from '../calls-in-flight.js';
+import { CausalTimes, isMajorityRead } from './causal-times.js';
 import type { ClientRing } from './client-ring.js';
 import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
 import { databaseOf } from './databases.js';
@@ -7,7 +8,6 @@ import { DriverCursor } from './driver-cursor.js';
 import { isOrderedReading, openOrdered } from './ordered-reading.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
 import type { MemberClients } from './member-clients.js';
-import { OwnWrites } from './own-writes.js';
 import { writeCommand, writeOutcome } from './write-command.js';
 
 export interface DriverNodeClientOptions {
@@ -33,7 +33,7 @@ export class DriverNodeClient implements NodeClient {
   private readonly members: MemberClients | null;
   private readonly isRouter: boolean;
   private readonly calls = new CallsInFlight();
-  private readonly ownWrites = new OwnWrites();
+  private readonly times = new CausalTimes();
 
   constructor(options: DriverNodeClientOptions) {
     this.label = options.label;
@@ -45,7 +45,7 @@ export class DriverNodeClient implements NodeClient {
 
   /** A command with `lsid` (and `txnNumber`, as in a transaction) runs in that server session. */
   async command(database: string, command: Document, options: CallOptions): Promise<Document> {
-    const included = this.ownWrites.included(command);
+    const included = this.times.included(command);
     const limited = options.maxTime_ms === undefined ? { ...included } : { ...included, maxTimeMS: options.maxTime_ms };
     const reply = await this.call(options, (client, signal) => {
       const chosen = sessionOfCommand(command);
@@ -59,11 +59,11 @@ export class DriverNodeClient implements NodeClient {
       return included === command
         ? send()
         : client.withSession({ causalConsistency: false }, (session) => {
-            this.ownWrites.prepare(session);
+            this.times.prepare(session);
             return send(session);
           });
     });
-    if (command['writeConcern'] !== undefined) this.ownWrites.answered(reply);
+    if (command['writeConcern'] !== undefined || isMajorityRead(command)) this.times.answered(reply);
     return reply;
   }
 
@@ -71,13 +71,13 @@ export class DriverNodeClient implements NodeClient {
     const home = {
       client: await this.clientForCursor(options),
       calls: this.calls,
-      readPreference: this.readPreference,
+      readPreference: options.primary === true ? null : this.readPreference,
       isRouter: this.isRouter,
-      prepare: (session: ClientSession) => this.ownWrites.prepare(session),
+      times: this.times,
       failed: (client: MongoClient, error: unknown) => this.ring.failed(client, error),
     };
     const open = (one: Document, each: CallOptions): Promise<RawCursor> => DriverCursor.open(home, database, one, each);
-    const included = this.ownWrites.included(command);
+    const included = this.times.included(command);
     return this.isRouter && isOrderedReading(command) ? openOrdered(open, included, options) : open(included, options);
   }
 
@@ -89,7 +89,7 @@ export class DriverNodeClient implements NodeClient {
       if (ticket === null) return database.command(command, { signal });
       return inSession(client, ticket, (session) => database.command(command, { signal, session }));
     });
-    this.ownWrites.answered(reply);
+    this.times.answered(reply);
     return writeOutcome(reply, write);
   }
 
@@ -102,7 +102,9 @@ export class DriverNodeClient implements NodeClient {
   private async clientForCursor(options: CallOptions): Promise<MongoClient> {
     const { members } = this;
     const client = this.ring.current();
-    return members === null ? client : this.calls.run(options, (signal) => members.choose(client, signal));
+    return members === null || options.primary === true
+      ? client
+      : this.calls.run(options, (signal) => members.choose(client, signal));
   }
 
   private async call(
@@ -111,7 +113,9 @@ export class DriverNodeClient implements NodeClient {
   ): Promise<Document> {
     const client = this.ring.current();
     try {
-      return await this.calls.run(options, (signal) => run(client, signal));
+      const reply = await this.calls.run(options, (signal) => run(client, signal));
+      this.times.learn(reply);
+      return reply;
     } catch (error) {
       this.ring.failed(client, error);
       throw error;

@@ -1,9 +1,11 @@
 import { Binary, BSON, Long, MongoClient, MongoServerError, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
+import { readCursor } from '../../../../src/catalog/read/read-cursor.js';
 import { ClientClosedError, NoAnswerError } from '../../../../src/cluster/calls-in-flight.js';
 import { ClientRing } from '../../../../src/cluster/driver/client-ring.js';
 import { clientOptions } from '../../../../src/cluster/driver/client-options.js';
 import { DriverNodeClient } from '../../../../src/cluster/driver/driver-node-client.js';
+import { MemberClients } from '../../../../src/cluster/driver/member-clients.js';
 import { classify } from '../../../../src/cluster/failure.js';
 import { batch, failure, ScriptedNode, success, type Script } from '../scripted-node.js';
 import { clientTo, signal, withClient } from './client-to-scripted-node.js';
@@ -40,10 +42,11 @@ describe('reading at majority', () => {
       await nodeClient.openCursor('db', find, { signal });
       t = 201;
       await nodeClient.command('db', { update: 'c', updates: [], writeConcern: { w: 'majority' } }, { signal });
-      // Neither reads nor earlier replies change the time.
+      // Neither local reads nor earlier replies change the time.
       t = 900;
-      await nodeClient.command('db', { count: 'c', readConcern: { level } }, { signal });
+      await nodeClient.command('db', { count: 'c' }, { signal });
       t = 150;
+      await nodeClient.command('db', { count: 'c', readConcern: { level } }, { signal });
       await nodeClient.write(insert, null, { signal });
       await nodeClient.command('db', { count: 'c', readConcern: { level } }, { signal });
       await nodeClient.openCursor(
@@ -53,16 +56,58 @@ describe('reading at majority', () => {
       );
       await nodeClient.openCursor('db', { find: 'c' }, { signal });
       expect(timesOf('find')).toEqual([undefined, 101, 7, undefined]);
-      expect(timesOf('count')).toEqual([201, 201]);
+      expect(timesOf('count')).toEqual([undefined, 201, 201]);
+    });
+  });
+
+  test('shows no less than an earlier read has shown, whichever primary answers', async () => {
+    let t = 300;
+    const answer: Script = () => ({ ...batch(0n, []), operationTime: new Timestamp({ t, i: 1 }) });
+    await withClient(answer, async (nodeClient, node) => {
+      const find = { find: 'c', readConcern: { level: 'majority' } };
+      await nodeClient.command('db', find, { signal });
+      t = 200;
+      await nodeClient.command('db', find, { signal });
+      expect(node.named('find').map(({ body }) => body['readConcern'] as unknown)).toEqual([
+        { level: 'majority' },
+        { level: 'majority', afterClusterTime: new Timestamp({ t: 300, i: 1 }) },
+      ]);
     });
   });
 });
 
-test('advances the cluster time of a router that did not see a write', async () => {
-  const clusterTimeAt = (t: number) => ({
-    clusterTime: new Timestamp({ t, i: 1 }),
-    signature: { hash: new Binary(Buffer.alloc(20)), keyId: Long.fromNumber(0) },
+const clusterTimeAt = (t: number) => ({
+  clusterTime: new Timestamp({ t, i: 1 }),
+  signature: { hash: new Binary(Buffer.alloc(20)), keyId: Long.fromNumber(0) },
+});
+
+describe('reading from other members than the primary', () => {
+  test('advances the cluster time of a member that lags; catalogs come from the primary', async () => {
+    let t = 500;
+    const answer: Script = () => ({ ...batch(0n, []), $clusterTime: clusterTimeAt(t) });
+    await using member = await ScriptedNode.start(answer, { $clusterTime: clusterTimeAt(50) });
+    await using primary = await ScriptedNode.start(answer, { me: member.host });
+    const connect = (host: string) => new MongoClient(`mongodb://${host}/?directConnection=true`, clientOptions({}));
+    const members = new MemberClients('secondary', connect);
+    const ring = new ClientRing([() => connect(primary.host)]);
+    const nodeClient = new DriverNodeClient({ label: 'test', ring, readPreference: 'secondary', members });
+    try {
+      await nodeClient.openCursor('db', { listCollections: 1 }, { signal, primary: true });
+      await readCursor(nodeClient, 'db', { listIndexes: 'c' }, (bytes) => bytes, signal);
+      expect([primary, member].map((node) => node.named('listCollections').length)).toEqual([1, 0]);
+      expect([primary, member].map((node) => node.named('listIndexes').length)).toEqual([1, 0]);
+      t = 50;
+      await nodeClient.openCursor('db', { find: 'c' }, { signal });
+      expect(member.named('find')[0]?.body['$clusterTime']).toMatchObject({
+        clusterTime: new Timestamp({ t: 500, i: 1 }),
+      });
+    } finally {
+      await nodeClient.close();
+    }
   });
+});
+
+test('advances the cluster time of a router that did not see a write', async () => {
   let dead = false;
   await using first = await ScriptedNode.start(() =>
     dead ? 'disconnect' : { ...success({ n: 1 }), $clusterTime: clusterTimeAt(500) },
