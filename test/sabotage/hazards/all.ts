@@ -15,6 +15,7 @@ import { otherNameHazards } from './other-names.js';
 import { ownerHazards } from './owners.js';
 import { recordOrderHazards } from './record-order.js';
 import { retryHazards } from './retries.js';
+import { reverseHazards } from './reverse.js';
 import { shardingHazards } from './sharding.js';
 import { streamHazards } from './stream.js';
 import { topologyHazards } from './topology.js';
@@ -38,6 +39,7 @@ export const hazards: readonly Hazard[] = [
   ...ownerHazards,
   ...recordOrderHazards,
   ...retryHazards,
+  ...reverseHazards,
   ...shardingHazards,
   ...streamHazards,
   ...topologyHazards,

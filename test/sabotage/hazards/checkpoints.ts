@@ -261,34 +261,4 @@ export const checkpointHazards: readonly Hazard[] = [
       },
     ],
   },
-  {
-    number: 133,
-    hazard:
-      'After the cut-over a shard whose clock is behind gives a user write a time below that from which a later ' +
-      'reverse reads: the reverse leaves the write out',
-    handling: 'Before the destination opens, the router sends the time to all shards. Each appends a later note.',
-    sabotages: [
-      {
-        takesOut: 'the notes above the time',
-        file: instance('cluster/cluster-time.ts'),
-        symbol: 'timeBetweenWrites',
-        find: 'while (cluster.shardIds.length > 1)',
-        replace: 'while (cluster.shardIds.length > 99)',
-        tests: [
-          instanceTest(
-            'cluster/times-of-shards.test.ts',
-            'is below the next write of every shard, although the clock of one is behind',
-          ),
-        ],
-      },
-      {
-        takesOut: 'the comparison of the notes',
-        file: instance('cluster/cluster-time.ts'),
-        symbol: 'timeBetweenWrites',
-        find: 'notes.every((note) => note > time)',
-        replace: 'notes.every((note) => note > 0n)',
-        tests: [instanceTest('cluster/times-of-shards.test.ts', 'is returned only once every shard has a later note')],
-      },
-    ],
-  },
 ];

@@ -1,4 +1,5 @@
 import { catalogChanges, type CatalogChange } from '../catalog/catalog-changes.js';
+import { optionDifferences } from '../catalog/collection-options.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
@@ -22,8 +23,9 @@ export interface ReadCatalogs {
 type Judge = (followed: FollowedCollections) => FoundDdlChange | null;
 
 /**
- * Finds what must be added to the journal: new collections, collections that were sharded, and collections whose
- * counterpart on the destination is not the recorded one. Drops and renames come from the stream.
+ * Finds what must be added to the journal: new collections, collections that were sharded, capped collections that were
+ * enlarged, and collections whose counterpart on the destination is not the recorded one. Drops and renames come from
+ * the stream.
  * @param keepsBalancer whether chunks and databases may move between the source's shards
  * @throws ConvoyError as `refuseCatalogChanges` for what cannot be replicated
  */
@@ -50,7 +52,7 @@ export function judgeCatalog(
         (followed) =>
           ledger.isUnsharded(uuid) ? restartOf(followed, uuid, at) : null,
     ),
-    ...(isSettled ? lost(now, found, ledger, pairs) : []).map(
+    ...[...(isSettled ? lost(now, found, ledger, pairs) : []), ...enlarged(now, found, ledger, pairs)].map(
       (uuid): Judge =>
         (followed) =>
           ledger.isChanging(uuid) ? null : restartOf(followed, uuid, at),
@@ -83,6 +85,27 @@ function lost(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidP
     ({ uuid, type, options }) => type === 'collection' && options.capped !== true && ledger.entries.has(uuid),
   );
   return followed.map(({ uuid }) => uuid).filter((uuid) => !present.has(pairs.destinationOf(uuid) ?? ''));
+}
+
+/**
+ * Capped collections whose limits on the destination are lower than on the source: it may have removed documents that
+ * the source still has.
+ */
+function enlarged(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidPairs, 'destinationOf'>): string[] {
+  const present = new Map(found.map((entry) => [entry.uuid, entry]));
+  return now
+    .filter(({ options, uuid }) => options.capped === true && ledger.entries.has(uuid))
+    .filter((entry) => {
+      const there = present.get(pairs.destinationOf(entry.uuid) ?? '');
+      return there !== undefined && optionDifferences(entry, there, 'temporary').some(isLowerIn(there, entry));
+    })
+    .map(({ uuid }) => uuid);
+}
+
+/** Whether the first of two collections has the lower limit of a name. Zero means none, as does an absent one. */
+function isLowerIn(one: CatalogEntry, other: CatalogEntry): (name: string) => boolean {
+  const limit = ({ options }: CatalogEntry, name: string): number => Number(options[name] ?? 0) || Infinity;
+  return (name) => ['size', 'max'].includes(name) && limit(one, name) < limit(other, name);
 }
 
 /**

@@ -25,7 +25,7 @@ import type { MigrationRun } from './run/migration-run.js';
 import { readMismatches } from './leader/verification-mismatches.js';
 import { recordMigration } from './commands/record-migration.js';
 import type { Runtime } from './migration/runtime.js';
-import { checkReverse, readReversible, requireAnswer } from './commands/check-reverse.js';
+import { checkReverse, readReversible, requireAnswer } from './leader/check-reverse.js';
 import { requireState } from './commands/state-table.js';
 
 /** One instance: it owns its state and takes the contract's commands. */

@@ -48,6 +48,7 @@ export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoc
     lastLook: null,
     ddlChanges: { known: 0, done: 0 },
     ddlWatermark: null,
+    joinedShards: [],
     canWrite: false,
     sourceReleased: false,
     balancers: balancers === null ? null : { source: balancers.destination, destination: balancers.source },

@@ -17,8 +17,8 @@ export async function refuseOtherShards(deps: Dependencies, leaderEpoch: number,
   const { source, destination, records, watch } = deps;
   const { destinationShards, joinedShards = [] } = watch.view.record;
   if (destinationShards !== undefined)
-    refuse(destination, changed(destinationShards, await shardsOf(deps, destination, signal)));
-  const present = await shardsOf(deps, source, signal);
+    refuse(destination, changed(destinationShards, await shardsOf(deps.runtime, destination, signal)));
+  const present = await shardsOf(deps.runtime, source, signal);
   const { joined, left } = changed([...source.shardIds, ...joinedShards], present);
   refuse(source, { joined: source.access === 'direct' ? joined : [], left });
   if (joined.length === 0) return;
@@ -26,8 +26,9 @@ export async function refuseOtherShards(deps: Dependencies, leaderEpoch: number,
   await watch.refresh(signal);
 }
 
-async function shardsOf(
-  { runtime }: Dependencies,
+/** The ids of a cluster's shards now. */
+export async function shardsOf(
+  runtime: Pick<Dependencies['runtime'], 'retrying'>,
   { name, kind, router, shardIds }: ClusterClient,
   signal: AbortSignal,
 ): Promise<readonly string[]> {

@@ -6,6 +6,7 @@ import { keepsBalancer, swapped, swapsOf } from '../../store/reversal.js';
 import { clearDirection, readStoredEntries, storeEntries } from '../../store/task-storage.js';
 import { type UuidPair, UuidPairs } from '../../store/uuid-pairs.js';
 import { withTaskBounds } from './initialise.js';
+import { checkReverse } from './check-reverse.js';
 import { type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
 import { movedCatalog } from '../migration/moved-catalog.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
@@ -50,10 +51,12 @@ async function swapUnlessDeposed(deps: MigrationDependencies, signal: AbortSigna
 
 /**
  * Writes everything of the new direction before the one conditional write that swaps the clusters. Until then the
- * migration stays committed, and the preparation can be repeated.
+ * migration stays committed, and the preparation can be repeated. Since the command, users may have written to the
+ * former source: processes may have ended, and an operator may have allowed writes there.
+ * @throws ConvoyError as `checkReverse`
  */
 async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
-  const { records, watch, metadata, fleet } = deps;
+  const { runtime, source, destination, records, watch, metadata, fleet } = deps;
   const leaderEpoch = await records.takeLeaderEpoch(signal);
   stepDone('reverseStarted');
   const { record, tasks } = await watch.refresh(signal);
@@ -62,6 +65,11 @@ async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): P
   if (reversal.isOver)
     throw new ConvoyError('notReversible', 'The migration was cleaned up, so it can no longer be reversed.');
   const [committed, opened] = [await readCommittedCatalog(deps, signal), await readOpenedCatalog(deps, signal)];
+  // A process that has just started connects to it only now.
+  const answer = (): Promise<unknown> => source.router.command('admin', { ping: 1 }, { signal });
+  await runtime.retrying('reach the former source', answer, signal);
+  const check = { runtime, records, former: source, next: destination, record, signal };
+  await checkReverse({ ...check, committed: () => Promise.resolve(committed) });
   // Databases that moved since have given their collections other UUIDs.
   const moved = keepsBalancer(record) ? await movedCatalog(deps, record, committed, signal) : null;
   await storeEntries(

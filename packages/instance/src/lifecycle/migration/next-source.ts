@@ -51,10 +51,19 @@ export async function openNextSource(
   const { accessBack, destinationShards } = requireReversible(record);
   const { name, clusterId } = record.destination;
   const next = await openSource(runtime, requireClusterName(name), accessBack, signal, connect);
-  const isOther = next.clusterId !== clusterId;
-  if (!isOther && [...next.shardIds].sort().join() === [...destinationShards].sort().join()) return next;
-  await next.close();
-  if (isOther) throw new ConvoyError('wrongCluster');
+  try {
+    if (next.clusterId !== clusterId) throw new ConvoyError('wrongCluster');
+    requireShards(name, destinationShards, next.shardIds);
+    return next;
+  } catch (error) {
+    await next.close();
+    throw error;
+  }
+}
+
+/** @throws ConvoyError `reversibleNeedsEqualShardCounts` when a cluster has other shards than recorded */
+export function requireShards(name: string, recorded: readonly string[], present: readonly string[]): void {
+  if ([...recorded].sort().join() === [...present].sort().join()) return;
   throw new ConvoyError(
     'reversibleNeedsEqualShardCounts',
     `Shards of ${name} were added or removed since the start, which a reverse cannot bridge.`,

@@ -14,6 +14,8 @@ export interface WantedBlocks {
   destination: boolean | null;
 }
 
+type DecidingFields = Pick<MigrationRecord, 'options' | 'phase' | 'failure' | 'reversal'>;
+
 const undecided: WantedBlocks = { source: null, destination: null };
 
 /**
@@ -30,24 +32,22 @@ const attempt_ms = 120_000;
 const illegalOperation = 20;
 
 /**
- * Which cluster refuses user writes, by the migration's record. The destination does until it opens, the source from
- * the commit on. A failure before the opening releases the source and leaves the destination closed.
+ * Which cluster refuses user writes, by the migration's record. The destination does until it opens, which it does only
+ * once the time is recorded from which a reverse reads. The source does from the commit on. A failure before the opening
+ * releases the source and leaves the destination closed.
  */
-export function wantedBlocks({
-  options,
-  phase,
-  failure,
-}: Pick<MigrationRecord, 'options' | 'phase' | 'failure'>): WantedBlocks {
-  const blocked = blockedClusters(options.enableUserWriteBlocking);
+export function wantedBlocks(record: DecidingFields): WantedBlocks {
+  const blocked = blockedClusters(record.options.enableUserWriteBlocking);
   if (!blocked.destination) return undecided;
-  const wanted = wantedByPhase(phase, failure !== null);
+  const wanted = wantedByPhase(record);
   return blocked.source ? wanted : { ...wanted, source: null };
 }
 
-function wantedByPhase(phase: MigrationRecord['phase'], hasFailed: boolean): WantedBlocks {
+function wantedByPhase({ phase, failure, reversal }: DecidingFields): WantedBlocks {
   const isCommitting = phase === 'committing';
-  if (hasFailed) return { source: isCommitting ? false : null, destination: true };
-  if (phase === 'opening' || phase === 'committed') return { source: true, destination: false };
+  if (failure !== null) return { source: isCommitting ? false : null, destination: true };
+  if (phase === 'opening') return { source: true, destination: reversal?.openedAt === null };
+  if (phase === 'committed') return { source: true, destination: false };
   return { source: isCommitting ? true : null, destination: true };
 }
 

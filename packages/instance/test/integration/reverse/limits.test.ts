@@ -3,6 +3,7 @@ import type { Db } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readsShards, Fixture, type Shape } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
+import { withoutLastShard } from '../lifecycle/last-shard.js';
 
 const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
 const guarded = { cluster0: '6.0', cluster1: '7.0', withUsers: true } as const;
@@ -51,6 +52,18 @@ describe('a reverse', () => {
     });
     expect(await fixture.cluster0.shopper.db('shop').collection<Order>('orders').distinct('_id')).toEqual([2, 3]);
     await expect(orders.insertOne({ _id: 4 })).rejects.toMatchObject({ code: 371 });
+  });
+
+  it('is refused once a shard has joined the former source', async () => {
+    fixture = await Fixture.open({ shards: 2 }, { shards: 1 }, guarded);
+    const addShard = await withoutLastShard(fixture.cluster0);
+    await fixture.cluster0.client.db('shop').collection<Order>('orders').insertOne({ _id: 1 });
+    await using instance = await fixture.startInstance();
+    await instance.migrate(reversible);
+    await addShard();
+    const { status, body } = await instance.command('reverse');
+    expect({ status, error: body.error as unknown }).toEqual({ status: 422, error: 'reversibleNeedsEqualShardCounts' });
+    expect((await instance.progress()).state).toBe('COMMITTED');
   });
 
   it.each(ways.slice(0, full ? undefined : 1))(

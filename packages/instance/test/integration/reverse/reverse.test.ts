@@ -1,3 +1,4 @@
+import type { Progress } from '@convoy/api/contract/progress';
 import { compareClusters } from '@convoy/cli/demo/compare';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
@@ -6,6 +7,7 @@ import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean
 import { Board } from '../contract/board-fleet.js';
 import { readsShards, Fixture, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
+import { patience_ms } from '../../../../../test/patience.js';
 
 const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
 const blocked = { code: 371 };
@@ -166,6 +168,48 @@ describe('reverse', () => {
       description: expect.stringMatching(/cluster0.*elsewhere\.orders/) as unknown,
     });
     expect((await instance.progress()).state).toBe('COMMITTED');
+  });
+
+  it('does not swap the clusters once users have written to the former source after the command', async () => {
+    await load(fixture.cluster0);
+    {
+      await using instance = await fixture.startInstance();
+      await instance.migrate(reversible);
+    }
+    // The processes end between the command and the swap, and an operator gives the reverse up.
+    const tasks = fixture.cluster1.client.db('convoy_metadata').collection('tasks');
+    await tasks.updateMany({}, { $set: { reverseRequested: 0 } });
+    await allowWrites(fixture.cluster0);
+    const written = fixture.cluster0.shopper.db('shop').collection<{ _id: number }>('written');
+    await written.insertOne({ _id: 1 });
+    await fixture.cluster1.shopper.db('shop').collection<{ _id: number }>('written').insertOne({ _id: 2 });
+    await using restarted = await fixture.startInstance();
+    const outcome = async (): Promise<unknown> => {
+      const { error, progress } = (await restarted.progressReply()).body as { error?: string; progress?: Progress };
+      return error ?? (progress?.state === 'COMMITTED' ? null : progress?.state);
+    };
+    await expect.poll(outcome, { timeout: patience_ms() }).not.toBeNull();
+    expect(await outcome()).toBe('sourceChangedSinceCommit');
+    expect(await written.distinct('_id')).toEqual([1]);
+    await written.insertOne({ _id: 3 });
+  });
+
+  it('copies a capped collection again that was enlarged since the commit', async () => {
+    const { cluster0, cluster1 } = fixture;
+    await cluster0.client.db('shop').createCollection('log', { capped: true, size: 100_000, max: 3 });
+    const log = ({ client }: Side) => client.db('shop').collection<{ _id: number }>('log');
+    const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => ({ _id: from + n }));
+    await log(cluster0).insertMany(numbers(0, 3));
+    await using instance = await fixture.startInstance();
+    await instance.migrate(reversible);
+    await cluster1.client.db('shop').command({ collMod: 'log', cappedMax: 10 });
+    await log(cluster1).insertMany(numbers(3, 9));
+    await instance.accepted('reverse');
+    await instance.untilCanCommit();
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    expect((await log(cluster0).find().toArray()).map(({ _id }) => _id)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    await expectEqual();
   });
 
   it('is impossible after a cleanup, which starts the balancer that stayed off', async () => {

@@ -65,6 +65,19 @@ describe('what two catalogs show', () => {
   const atStart = [entryOf('a', '0a'), entryOf('b', '0b')];
   const made = atStart.map((entry) => ({ ...entry, uuid: `d${entry.uuid}` }));
 
+  it.each([
+    ['a higher limit of documents on the source', { size: 4096, max: 10 }, { size: 4096, max: 3 }, ['restart a']],
+    ['no limit of documents any more', { size: 4096 }, { size: 4096, max: 3 }, ['restart a']],
+    ['a larger size', { size: 8192 }, { size: 4096 }, ['restart a']],
+    ['a size that the source rounded', { size: 4096 }, { size: 4000 }, []],
+    ['a lower limit', { size: 4096, max: 3 }, { size: 8192 }, []],
+  ])('is a copy anew of a capped collection with %s', async (_what, onSource, onDestination, expected) => {
+    const capped = (one: CatalogEntry | undefined, options: object): CatalogEntry[] =>
+      one === undefined ? [] : [{ ...one, options: { capped: true, ...options } }];
+    const now = capped(atStart[0], onSource);
+    expect(await judged(ledgerOf(now), { now, found: capped(made[0], onDestination) })).toEqual(expected);
+  });
+
   it('is nothing if they are alike, and nothing about options and indexes', async () => {
     const now = [
       entryOf('a', '0a', { indexes: [{ key: { x: 1 }, name: 'x_1' }] }),

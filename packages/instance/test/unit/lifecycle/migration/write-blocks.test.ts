@@ -1,5 +1,5 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { MongoServerError, type Document } from 'mongodb';
+import { MongoServerError, Timestamp, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { NoAnswerError } from '../../../../src/cluster/calls-in-flight.js';
 import type { CallOptions, NodeClient } from '../../../../src/cluster/node-client.js';
@@ -8,7 +8,7 @@ import { untilAborted } from '../../../../src/cluster/within.js';
 import { blocksAfterFailure, applyWriteBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
 import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
-import { recordWith } from '../../model/migration-state.js';
+import { recordWith, reversalWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
@@ -51,6 +51,13 @@ describe('which cluster refuses user writes', () => {
       [null, true],
       [false, true],
     ]);
+  });
+
+  it('is the destination until the time from which a reverse reads is recorded', () => {
+    const opening = (openedAt: Timestamp | null): MigrationRecord =>
+      recordIn('opening', { reversal: reversalWith({ openedAt }) });
+    expect(wantedBlocks(opening(null))).toEqual({ source: true, destination: true });
+    expect(wantedBlocks(opening(new Timestamp({ t: 6, i: 1 })))).toEqual({ source: true, destination: false });
   });
 
   it('is none where blocking was not requested', () => {

@@ -3,7 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
-import { checkReverse, requireAnswer } from '../../../../src/lifecycle/commands/check-reverse.js';
+import { checkReverse, requireAnswer } from '../../../../src/lifecycle/leader/check-reverse.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { awayError, FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { recordWith, reversalWith, roundWith } from '../../model/migration-state.js';
@@ -15,9 +15,12 @@ const [former, next] = [
 ];
 /** Commands for the former source's block. */
 let sent: unknown[];
+/** Shards of the former source now. */
+let shardIds: string[];
 
 beforeEach(() => {
   sent = [];
+  shardIds = ['a'];
 });
 
 function recordIn(phase: MigrationRecord['phase'], turns: number): MigrationRecord {
@@ -43,6 +46,7 @@ function recordIn(phase: MigrationRecord['phase'], turns: number): MigrationReco
 async function check(records: MigrationRecord[]): Promise<void> {
   const answer = (command: Document): Document => {
     if ('setUserWriteBlockMode' in command) sent.push(command.global);
+    if ('listShards' in command) return { shards: shardIds.map((_id) => ({ _id, host: `${_id}/host:1` })) };
     if ('find' in command) return { cursor: { firstBatch: [] } };
     return { operationTime: timestampOf(7n), cursor: { postBatchResumeToken: { _data: '820000000000000009' } } };
   };
@@ -62,6 +66,12 @@ async function check(records: MigrationRecord[]): Promise<void> {
 it('user writes on the former source are blocked before a reverse', async () => {
   await check([recordIn('committed', 0), recordIn('committed', 0)]);
   expect(sent).toEqual([true]);
+});
+
+it('a shard that has joined the former source, or left it, refuses a reverse', async () => {
+  for (shardIds of [['a', 'c'], []])
+    await expect(check([recordIn('committed', 0)])).rejects.toMatchObject({ error: 'reversibleNeedsEqualShardCounts' });
+  expect(sent).toEqual([]);
 });
 
 it.each([

@@ -12,11 +12,12 @@ import { type DdlEvent, parseDdlEvent } from '../../ddl/ddl-stream.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { filterOf } from '../migration/migration-dependencies.js';
+import type { MigrationView } from '../migration/migration-watch.js';
 import { movedCatalog } from '../migration/moved-catalog.js';
-import { cleanedUp, requireReversible } from '../migration/next-source.js';
-import type { MigrationRun } from '../run/migration-run.js';
+import { cleanedUp, requireReversible, requireShards } from '../migration/next-source.js';
 import type { Runtime } from '../migration/runtime.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
+import { shardsOf } from './refuse-other-shards.js';
 
 /** Batch size of the former source's changes; there should be none. */
 const batchDocumentsMax = 100;
@@ -40,7 +41,10 @@ const dataAndCollections = [
  * The record of a migration that is about to be reversed.
  * @throws ConvoyError `notReversible`
  */
-export async function readReversible(run: MigrationRun, signal: AbortSignal): Promise<MigrationRecord> {
+export async function readReversible(
+  run: { refresh(signal: AbortSignal): Promise<MigrationView> },
+  signal: AbortSignal,
+): Promise<MigrationRecord> {
   const { record } = await run.refresh(signal).catch((error: unknown) => {
     throw error instanceof ConvoyError && error.error === 'destinationChanged' ? cleanedUp() : error;
   });
@@ -91,17 +95,20 @@ export interface ReverseCheck {
 
 /**
  * Checks that a committed migration can be reversed now: the changes since the opening are still there, and the former
- * source is unchanged. It blocks user writes there, in case an operator has allowed them meanwhile.
- * @throws ConvoyError `notReversible`, `reverseHistoryLost`, `sourceChangedSinceCommit`
+ * source is unchanged, its shards included. It blocks user writes there, in case an operator has allowed them
+ * meanwhile.
+ * @throws ConvoyError `notReversible`, `reverseHistoryLost`, `sourceChangedSinceCommit`,
+ *   `reversibleNeedsEqualShardCounts`
  */
 export async function checkReverse(check: ReverseCheck): Promise<void> {
   const { runtime, records, former, next, record, signal } = check;
-  const { openedAt } = requireReversible(record);
+  const { openedAt, sourceShards } = requireReversible(record);
   if (openedAt === null || record.commit === null)
     throw new ConvoyError(
       'notReversible',
       'The opening time of the destination is not recorded, so the migration cannot be reversed.',
     );
+  requireShards(former.name, sourceShards, await shardsOf(runtime, former, signal));
   await runtime.retrying(
     'look for the history of the destination',
     () => requireHistory(next, timeOf(openedAt), signal),
