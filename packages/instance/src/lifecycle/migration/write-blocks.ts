@@ -33,8 +33,8 @@ const illegalOperation = 20;
 
 /**
  * Which cluster refuses user writes, by the migration's record. The destination does until it opens, which it does only
- * once the time is recorded from which a reverse reads. The source does from the commit on. A failure before the opening
- * releases the source and leaves the destination closed.
+ * once the time is recorded from which a reverse reads. The source does from the commit on. A failure before the
+ * opening releases the source and leaves the destination closed.
  */
 export function wantedBlocks(record: DecidingFields): WantedBlocks {
   const blocked = blockedClusters(record.options.enableUserWriteBlocking);
