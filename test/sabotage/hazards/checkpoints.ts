@@ -68,6 +68,19 @@ export const checkpointHazards: readonly Hazard[] = [
         ],
       },
       {
+        takesOut: 'the wait for an entry that another request has made',
+        file: instance('store/reread-set.ts'),
+        symbol: 'add',
+        find: ', this.#stored(requests)]);\n  }\n\n  async #stored',
+        replace: ']);\n  }\n\n  async #stored',
+        tests: [
+          instanceTest(
+            'store/reread-set.test.ts',
+            'of another request does not count as applied until the entry of an earlier one is durable',
+          ),
+        ],
+      },
+      {
         takesOut: 'reading times of partitions being copied, in the checkpoint',
         file: instance('lifecycle/task/task-checkpoint.ts'),
         symbol: 'time',

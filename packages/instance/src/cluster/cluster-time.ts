@@ -3,9 +3,6 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, ClusterClient, NodeClient } from './node-client.js';
 import { classify, codeOf, lockFailedCode } from './failure.js';
 
-/** An oplog note. */
-const tick = { appendOplogNote: 1, data: { convoy: 'tick' } };
-
 /** A cluster time as one number: seconds × 2^32 + increment. */
 export function timeOf(timestamp: Timestamp): bigint {
   return timestamp.toBigInt();
@@ -65,31 +62,14 @@ export async function timeAboveAll(cluster: ClusterClient, options: CallOptions)
 
 /**
  * A time after everything written to the cluster so far, and below every later write. Clocks of shards differ: until a
- * shard learns of a time, it gives earlier ones to its writes. Shards learn it by requests of a router, and no later
- * primary of a shard forgets it once the shard has written an entry above it.
- * @param pause waits before the shards are asked again
+ * shard learns of a time, it gives earlier ones to its writes.
+ * @param cluster read through its routers: they learn the latest time from the shards' replies, and pass it on to all
+ *   shards with their next request
  */
-export async function timeBetweenWrites(
-  cluster: ClusterClient,
-  pause: () => Promise<void>,
-  options: CallOptions,
-): Promise<bigint> {
+export async function timeBetweenWrites(cluster: ClusterClient, options: CallOptions): Promise<bigint> {
   const time = await timeAboveAll(cluster, options);
-  while (cluster.shardIds.length > 1) {
-    // The router learns the latest time from the shards' replies, and passes it on to all of them.
-    await advanceAll(cluster.router, options);
-    const notes = await noteAll(cluster, options);
-    if (notes === null || notes.every((note) => note > time)) break;
-    await pause();
-  }
+  await timeAboveAll(cluster, options);
   return time;
-}
-
-/** The times of new majority-committed notes on all shards, or of the router's; null if the user may not append any. */
-function noteAll(cluster: ClusterClient, options: CallOptions): Promise<bigint[] | null> {
-  const note = async (client: NodeClient): Promise<bigint> =>
-    operationTimeOf(await client.command('admin', { ...tick, writeConcern: { w: 'majority' } }, options));
-  return unlessUnauthorized(() => Promise.all(noteClients(cluster).map(note)));
 }
 
 async function advanceAll(router: NodeClient, options: CallOptions): Promise<bigint> {
@@ -207,5 +187,5 @@ export async function operationTimes(cluster: ClusterClient, options: CallOption
  * @returns the time of the note (the reply's operation time)
  */
 export async function appendNote(client: NodeClient, options: CallOptions): Promise<bigint> {
-  return operationTimeOf(await client.command('admin', tick, options));
+  return operationTimeOf(await client.command('admin', { appendOplogNote: 1, data: { convoy: 'tick' } }, options));
 }

@@ -40,6 +40,8 @@ export interface RereadEntry {
   dropped: bigint;
   /** Time of the earliest event dropped before the entry was durable. It does not count as applied until then. */
   undurable: bigint | null;
+  /** Resolves once the entry is durable; null before it is being stored. */
+  storing: Promise<void> | null;
   buffered: ChangeEvent[];
   attempts: number;
   /** The next attempt is not before this time of the monotonic clock, in milliseconds. */
@@ -162,9 +164,13 @@ export class RereadSet {
     return this.#entries.get(entryKey(entry)) === entry;
   }
 
-  /** Adds entries and resolves once they are durable. Existing entries stay. */
+  /** Adds entries and resolves once they are durable. Existing entries stay, and may still be on their way. */
   async add(requests: readonly RereadRequest[]): Promise<void> {
-    await this.store(requests.flatMap((request) => this.enter(request) ?? []));
+    await Promise.all([this.store(requests.flatMap((request) => this.enter(request) ?? [])), this.#stored(requests)]);
+  }
+
+  async #stored(requests: readonly RereadRequest[]): Promise<void> {
+    await Promise.all(requests.map(({ collection, id }) => this.get(collection, id)?.storing ?? Promise.resolve()));
   }
 
   /**
@@ -192,14 +198,16 @@ export class RereadSet {
     const entries = requests.flatMap((request) => this.enter(request) ?? []);
     for (const entry of entries) entry.notBefore_ms = Infinity;
     const answered = untilAnswered();
-    await Promise.all([this.store(entries), answered]);
+    await Promise.all([this.store(entries), this.#stored(requests), answered]);
     for (const entry of entries) entry.notBefore_ms = 0;
   }
 
   /** Makes entries durable, all in one write. */
   async store(entries: readonly RereadEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    await this.storage.upsert(entries.map(storedEntry));
+    const storing = this.storage.upsert(entries.map(storedEntry));
+    for (const entry of entries) entry.storing = storing;
+    await storing;
     for (const entry of entries) {
       entry.durable = true;
       entry.undurable = null;
@@ -347,6 +355,7 @@ function newEntry(key: RereadRequest): RereadEntry {
     dropped: time,
     readTime: null,
     undurable: null,
+    storing: null,
     buffered: [],
     attempts: 0,
     notBefore_ms: 0,

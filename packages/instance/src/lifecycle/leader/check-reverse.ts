@@ -95,20 +95,21 @@ export interface ReverseCheck {
 
 /**
  * Checks that a committed migration can be reversed now: the changes since the opening are still there, and the former
- * source is unchanged, its shards included. It blocks user writes there, in case an operator has allowed them
+ * source is unchanged, as are the shards of both. It blocks user writes there, in case an operator has allowed them
  * meanwhile.
  * @throws ConvoyError `notReversible`, `reverseHistoryLost`, `sourceChangedSinceCommit`,
  *   `reversibleNeedsEqualShardCounts`
  */
 export async function checkReverse(check: ReverseCheck): Promise<void> {
   const { runtime, records, former, next, record, signal } = check;
-  const { openedAt, sourceShards } = requireReversible(record);
+  const { openedAt, sourceShards, destinationShards } = requireReversible(record);
   if (openedAt === null || record.commit === null)
     throw new ConvoyError(
       'notReversible',
       'The opening time of the destination is not recorded, so the migration cannot be reversed.',
     );
   requireShards(former.name, sourceShards, await shardsOf(runtime, former, signal));
+  requireShards(next.name, destinationShards, await shardsOf(runtime, next, signal));
   await runtime.retrying(
     'look for the history of the destination',
     () => requireHistory(next, timeOf(openedAt), signal),

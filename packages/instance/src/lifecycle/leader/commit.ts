@@ -24,9 +24,6 @@ import { applyWriteBlock } from '../migration/write-blocks.js';
 
 const differencesNamedMax = 5;
 
-/** Shards learn each other's times within milliseconds. */
-const askAgain_ms = 50;
-
 /**
  * The leader's steps from the sealed commit time to COMMITTED. A later leader may repeat every step: it reads each
  * attribute before it changes it. After the decision to open, nothing depends on the source.
@@ -130,7 +127,7 @@ async function storeOpening(deps: MigrationDependencies, leaderEpoch: number, si
   if (!reversal || reversal.openedAt !== null) return;
   const time = await runtime.retrying(
     'take a cluster time of the destination',
-    () => timeBetweenWrites(destination, () => runtime.clock.sleep(askAgain_ms, signal), { signal }),
+    () => timeBetweenWrites(destination, { signal }),
     signal,
   );
   await records.noteOpening(leaderEpoch, { openedAt: timestampOf(time) }, signal);

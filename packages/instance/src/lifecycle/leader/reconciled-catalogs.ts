@@ -133,15 +133,16 @@ export class ReconciledCatalogs {
   /** Warns of a failure that lasts: a commit would find that the definitions differ, with the writers stopped. */
   async #noteFailure(failure: string | null, signal: AbortSignal): Promise<void> {
     const now_ms = this.deps.runtime.clock.monotonic_ms();
-    const isRecorded = hasWarning(this.deps.watch.view.record, definitionsWarning);
+    const recorded = this.deps.watch.view.record.warnings.find(({ name }) => name === definitionsWarning);
     this.#failingSince_ms = failure === null ? null : (this.#failingSince_ms ?? now_ms);
-    // An earlier leader may have recorded it.
-    const isLasting = failure !== null && (isRecorded || now_ms - (this.#failingSince_ms ?? now_ms) >= lasting_ms);
-    if (isLasting === isRecorded) return;
+    // An earlier leader, or a build that lasted, may have recorded one.
+    const isLasting = recorded !== undefined || now_ms - (this.#failingSince_ms ?? now_ms) >= lasting_ms;
     const description =
       'Convoy cannot bring indexes, options or views of the destination into line with the source, and tries again: ' +
       `${failure}. Until then no commit is offered.`;
-    await recordWarning(this.deps, this.leaderEpoch, definitionsWarning, isLasting ? description : null, signal);
+    const wanted = failure !== null && isLasting ? description : null;
+    if (wanted === (recorded?.description ?? null)) return;
+    await recordWarning(this.deps, this.leaderEpoch, definitionsWarning, wanted, signal);
   }
 
   /** Compares until the signal: at intervals, and soon after a change event. */

@@ -136,6 +136,19 @@ describe('an event of a document to re-read', () => {
     expect(set.oldestPending()).toBe(null);
   });
 
+  it('of another request does not count as applied until the entry of an earlier one is durable', async () => {
+    const { set, storage } = await setWith();
+    storage.holds = true;
+    const parked = set.addParked([keyOf(1, 0n)], () => Promise.resolve());
+    let isAdded = false;
+    const added = set.add([keyOf(1, 7n)]).then(() => (isAdded = true));
+    await settled();
+    expect([isAdded, storage.waiting.length]).toEqual([false, 1]);
+    for (const answer of storage.waiting) answer();
+    await Promise.all([parked, added]);
+    expect(only(set)).toMatchObject({ durable: true, dropped: 7n });
+  });
+
   it('is buffered with a copy of its bytes, so that its reply can be freed', async () => {
     const { set } = await setWith(1);
     only(set).readTime = 8n;

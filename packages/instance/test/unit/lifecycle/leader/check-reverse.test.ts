@@ -15,12 +15,13 @@ const [former, next] = [
 ];
 /** Commands for the former source's block. */
 let sent: unknown[];
-/** Shards of the former source now. */
+/** Shards of the former source and of the new one now. */
 let shardIds: string[];
+let nextIds: string[];
 
 beforeEach(() => {
   sent = [];
-  shardIds = ['a'];
+  [shardIds, nextIds] = [['a'], ['b']];
 });
 
 function recordIn(phase: MigrationRecord['phase'], turns: number): MigrationRecord {
@@ -46,17 +47,19 @@ function recordIn(phase: MigrationRecord['phase'], turns: number): MigrationReco
 async function check(records: MigrationRecord[]): Promise<void> {
   const answer = (command: Document): Document => {
     if ('setUserWriteBlockMode' in command) sent.push(command.global);
-    if ('listShards' in command) return { shards: shardIds.map((_id) => ({ _id, host: `${_id}/host:1` })) };
     if ('find' in command) return { cursor: { firstBatch: [] } };
     return { operationTime: timestampOf(7n), cursor: { postBatchResumeToken: { _data: '820000000000000009' } } };
   };
-  const router = new FakeNodeClient('router', answer);
-  const cluster = fakeCluster({ router, version: [6, 0, 0] });
+  const clusterWith = (ids: string[]) => {
+    const listed = { shards: ids.map((_id) => ({ _id, host: `${_id}/host:1` })) };
+    const router = new FakeNodeClient('router', (command) => ('listShards' in command ? listed : answer(command)));
+    return fakeCluster({ router, version: [6, 0, 0] });
+  };
   await checkReverse({
     runtime: { retrying: once },
     records: { read: () => Promise.resolve(records.shift() ?? null) },
-    former: { ...cluster, ...former },
-    next: { ...cluster, ...next },
+    former: { ...clusterWith(shardIds), ...former },
+    next: { ...clusterWith(nextIds), ...next },
     record: recordIn('committed', 0),
     committed: () => Promise.resolve([]),
     signal: never,
@@ -68,8 +71,12 @@ it('user writes on the former source are blocked before a reverse', async () => 
   expect(sent).toEqual([true]);
 });
 
-it('a shard that has joined the former source, or left it, refuses a reverse', async () => {
-  for (shardIds of [['a', 'c'], []])
+it('a shard that has joined one of the clusters, or left it, refuses a reverse', async () => {
+  for ([shardIds, nextIds] of [
+    [['a', 'c'], ['b']],
+    [[], ['b']],
+    [['a'], ['b', 'c']],
+  ] as [string[], string[]][])
     await expect(check([recordIn('committed', 0)])).rejects.toMatchObject({ error: 'reversibleNeedsEqualShardCounts' });
   expect(sent).toEqual([]);
 });

@@ -133,6 +133,11 @@ it('a build that lasts is a warning until the index is there', async () => {
   building = () => vi.waitFor(() => expect(warnings()).toEqual(['definitionsDiffer']));
   const sleep = vi.spyOn(clock, 'sleep').mockImplementation(() => Promise.resolve());
   onTestFinished(() => sleep.mockRestore());
+  const warned = building;
+  building = () => warned().then(() => Promise.reject(serverError(171)));
+  expect(await leader.compare(never)).toBe(false);
+  expect(deps.watch.view.record.warnings[0]?.description).toMatch(/171/);
+  building = () => Promise.resolve();
   expect(await leader.compare(never)).toBe(true);
   expect([indexes.map(({ name }) => name as string), warnings()]).toEqual([
     expect.arrayContaining(['a_1']) as unknown,
