@@ -186,7 +186,7 @@ describe('reverse', () => {
     await using restarted = await fixture.startInstance();
     const outcome = async (): Promise<unknown> => {
       const { error, progress } = (await restarted.progressReply()).body as { error?: string; progress?: Progress };
-      return error ?? (['IDLE', 'COMMITTED'].includes(progress?.state ?? '') ? null : progress?.state);
+      return error ?? (['IDLE', 'COMMITTED', 'REVERSING'].includes(progress?.state ?? '') ? null : progress?.state);
     };
     await expect.poll(outcome, { timeout: patience_ms() }).not.toBeNull();
     expect(await outcome()).toBe('sourceChangedSinceCommit');
