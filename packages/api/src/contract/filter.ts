@@ -10,7 +10,7 @@ export const patternSchema = z
       .string()
       .regex(PATTERN_OPTION_LETTERS, 'takes the letters i, m, s, x and u only')
       .default('')
-      .meta({ description: 'Option letters of $regex, in any order.' }),
+      .meta({ description: 'Option letters of $regex, in any order: i, m, s and u.' }),
   })
   .meta({ description: 'A regular expression matched against names, without look-around and back-references.' });
 

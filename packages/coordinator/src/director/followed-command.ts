@@ -14,13 +14,18 @@ const followedIn: Readonly<Record<Exclude<CommandName, 'start'>, readonly Migrat
   reverse: ['REVERSING'],
 };
 
+/** Whether an instance takes part in a migration that goes on: after its end, a start is another one. */
+function isUnderWay({ state, failure }: InstanceReport): boolean {
+  return failure === null && state !== 'COMMITTED';
+}
+
 /** Decides from a report whether its instance has followed a command. For a start it compares the options. */
 function followedBy({ name, body }: Pick<FleetCommand, 'name' | 'body'>): (report: InstanceReport) => boolean {
   if (name !== 'start') return ({ state }) => followedIn[name].includes(state);
   const request = startRequestSchema.safeParse(body).data;
   if (request === undefined) return () => false;
   const digest = optionsDigest(request);
-  return (report) => report.optionsDigest === digest;
+  return (report) => report.optionsDigest === digest && isUnderWay(report);
 }
 
 /**

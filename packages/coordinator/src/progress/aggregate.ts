@@ -96,7 +96,8 @@ function contractFields(
   const blockers = fleetBlockers(members, snapshot);
   return {
     state,
-    canCommit: members.seen.length > 0 && blockers.length === 0,
+    // Once all have taken one, another commit is refused.
+    canCommit: state !== 'COMMITTING' && members.seen.length > 0 && blockers.length === 0,
     canWrite: complete && members.reports.length > 0 && members.reports.every(({ ready }) => ready.canWrite),
     info: fleetInfo(started),
     lagTimeSeconds: lagOf(state, progresses),

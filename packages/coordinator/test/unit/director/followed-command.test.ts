@@ -63,6 +63,16 @@ test('a repeated start skips instances with equal options in any notation', () =
   expect(withoutFollowed({ name: 'start', body: {} }, ['a', 'b'], snapshot, last)).toEqual(['a', 'b']);
 });
 
+test('a repeated start goes to instances whose migration has ended: they refuse it by name', () => {
+  const body = { source: 'cluster0', destination: 'cluster1' };
+  const digest = optionsDigest(startRequestSchema.parse(body));
+  const snapshot = snapshotOf({ a: 'COMMITTED', b: 'RUNNING', c: 'RUNNING' });
+  for (const { report } of snapshot.reports.values()) report.optionsDigest = digest;
+  const b = snapshot.reports.get('b');
+  if (b !== undefined) b.report.failure = { error: 'retriesExhausted', errorDescription: '' };
+  expect(withoutFollowed({ name: 'start', body }, ['a', 'b', 'c'], snapshot, last)).toEqual(['a', 'b']);
+});
+
 test('a report that may predate the opposite command does not count', () => {
   const late = snapshotOf({ a: 'RUNNING', b: 'PAUSED', c: 'RUNNING' });
   const resumed = (): readonly string[] => withoutFollowed({ name: 'resume', body: {} }, ['a', 'b', 'c'], late, last);

@@ -69,6 +69,8 @@ describe('aggregateProgress', () => {
     expect(
       progressOf({ a: ready, b: { ...ready, state: 'COMMITTING', progress: { canCommit: false } } }).canCommit,
     ).toBe(true);
+    const committing: ReportChanges = { ...ready, state: 'COMMITTING', progress: { canCommit: false } };
+    expect(progressOf({ a: committing, b: committing })).toMatchObject({ state: 'COMMITTING', canCommit: false });
   });
 
   it('offers neither a commit nor writes while no instance is known', () => {

@@ -132,7 +132,7 @@ const stateRules: readonly AggregationRule[] = [
       const accepts = ({ state, progress: { canCommit } }: InstanceReport): boolean =>
         state === 'COMMITTING' || (state === 'RUNNING' && canCommit);
       const all = counted(fleet).every(({ report, fresh }) => fresh && report.ready.canCommit && accepts(report));
-      expect(progress.canCommit).toBe(progress.state !== 'IDLE' && all && isComplete(fleet));
+      expect(progress.canCommit).toBe(!['IDLE', 'COMMITTING'].includes(progress.state) && all && isComplete(fleet));
     },
     without: (fleet, global) =>
       changed(global, {

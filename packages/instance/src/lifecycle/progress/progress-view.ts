@@ -94,11 +94,12 @@ function startOf(time: MigrationView['record']['startTime']): string | null {
 function collectionCopyOf(source: ProgressSource): NonNullable<Progress['collectionCopy']> {
   const { record } = source.view;
   if (record.phase === 'starting') return { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 };
-  const copied = Math.max(copiedBytes(source), emptySourceByte(source));
-  // The leader sets the total to the copied bytes a moment after the last task is done; a lone instance knows it at
-  // once.
   const ownsAll = record.taskIds.every((id) => source.ownIds.includes(id));
-  const total = ownsAll && copyIsDone(source) ? copied : Math.max(1, record.estimatedTotalBytes ?? copied);
+  // The leader sets the total to the copied bytes a moment after the last task is done; a lone instance knows it at
+  // once. Where nothing was copied, that is one byte.
+  const isWhole = ownsAll && copyIsDone(source);
+  const copied = Math.max(copiedBytes(source), isWhole ? 1 : emptySourceByte(source));
+  const total = isWhole ? copied : Math.max(1, record.estimatedTotalBytes ?? copied);
   return { estimatedTotalBytes: total, estimatedCopiedBytes: Math.min(copied, total) };
 }
 

@@ -19,8 +19,15 @@ export class Rates {
 
   constructor(private readonly clock: Pick<Clock, 'monotonic_ms'>) {}
 
-  /** Takes the present totals and returns the rates. */
-  take(copiedBytes: number, events: number): InstanceReport['rates'] {
+  /**
+   * Takes the present totals and returns the rates.
+   * @param copiedBytes null while the totals are unknown: later ones are not compared with earlier ones then
+   */
+  take(copiedBytes: number | null, events: number): InstanceReport['rates'] {
+    if (copiedBytes === null) {
+      this.#samples.length = 0;
+      return { copyBytesPerSecond: 0, eventsPerSecond: 0 };
+    }
     const at_ms = this.clock.monotonic_ms();
     this.#samples.push({ at_ms, copiedBytes, events });
     while (this.#samples.length > 2 && (this.#samples[1]?.at_ms ?? at_ms) <= at_ms - window_ms) this.#samples.shift();
@@ -67,7 +74,7 @@ export function reportOf(source: ReportSource, rates: Rates): InstanceReport {
     oplogRemaining_seconds,
     stats,
   } = source;
-  const copied = progress.collectionCopy?.estimatedCopiedBytes ?? 0;
+  const copied = progress.collectionCopy?.estimatedCopiedBytes ?? null;
   return {
     identity,
     state,

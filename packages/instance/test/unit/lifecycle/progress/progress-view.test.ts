@@ -165,6 +165,7 @@ describe('the estimate of copied bytes', () => {
             sourceOf({ ownIds, stats: [{ ...stats, copiedBytes, copyDone }] }, { estimatedTotalBytes }),
           ).collectionCopy;
           expect(copy?.estimatedCopiedBytes).toBeLessThanOrEqual(copy?.estimatedTotalBytes ?? 0);
+          expect(copy?.estimatedTotalBytes).toBeGreaterThan(0);
           if (lone && copyDone) expect(copy?.estimatedCopiedBytes).toBe(copy?.estimatedTotalBytes);
         },
       ),

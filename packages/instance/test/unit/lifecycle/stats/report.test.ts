@@ -1,5 +1,5 @@
 import { blockedBy } from '@convoy/api/contract/commit-blocker';
-import { idleProgress } from '@convoy/api/contract/progress';
+import { idleProgress, type Progress } from '@convoy/api/contract/progress';
 import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { describe, expect, it } from 'vitest';
@@ -60,6 +60,23 @@ const sourceOf = (identity: InstanceIdentity): ReportSource => ({
   progress: idleProgress(),
   mismatches: [],
   refused: undefined,
+});
+
+it('the totals of a migration that goes on after a restart are no rate', () => {
+  const { rates, advance } = ratesAt();
+  const identity = { id: 'shard0', syncID: 'shard0', incarnation: '1', release: '2.0.0' };
+  const ratesWith = (changes: Partial<Progress>): unknown => {
+    advance(1000);
+    return reportOf({ ...sourceOf(identity), progress: { ...idleProgress(), ...changes } }, rates).rates;
+  };
+  const copied = (estimatedCopiedBytes: number) => ({ estimatedTotalBytes: 2e9, estimatedCopiedBytes });
+  const none = { copyBytesPerSecond: 0, eventsPerSecond: 0 };
+  expect(ratesWith({})).toEqual(none);
+  expect(ratesWith({ collectionCopy: copied(1e9), totalEventsApplied: 1e6 })).toEqual(none);
+  expect(ratesWith({ collectionCopy: copied(1e9 + 500), totalEventsApplied: 1e6 + 5 })).toEqual({
+    copyBytesPerSecond: 500,
+    eventsPerSecond: 5,
+  });
 });
 
 it('a report carries what peers decide by', () => {
