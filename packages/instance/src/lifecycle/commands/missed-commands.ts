@@ -1,5 +1,5 @@
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
-import type { InstanceReport } from '@convoy/api/fleet/fleet';
+import type { Fleet, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import { type MissedCommand, missedCommand } from '../../store/fleet-commands.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
@@ -25,6 +25,7 @@ export class MissedCommands {
     private readonly taskId: string,
     private readonly migration: Pick<JoinedMigration, 'recorded'>,
     private readonly service: Pick<ContractService, 'start' | 'pause' | 'resume' | 'reverse'>,
+    private readonly fleet: Pick<Fleet, 'isReplaced'>,
   ) {}
 
   /** Why the instance cannot take the command that it missed; undefined when there is none. */
@@ -54,6 +55,8 @@ export class MissedCommands {
     }
     if (missed.id === this.#refusedId && runtime.clock.monotonic_ms() < this.#retryAt_ms) return;
     if (missed.id !== this.#refusedId) this.#settle();
+    // It would take the command for its successor, which would then never learn of it.
+    if ((await this.fleet.isReplaced?.()) === true) return;
     try {
       await this.#take(missed, view.record);
       this.#settle();

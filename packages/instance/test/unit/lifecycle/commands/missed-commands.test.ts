@@ -13,6 +13,7 @@ let commands: FleetCommands['last'];
 let refusal: ConvoyError | null;
 let taken: unknown[];
 let now_ms: number;
+let isReplaced: boolean;
 let missed: MissedCommands;
 
 const accept = (name: string) => (first?: unknown, second?: unknown) => {
@@ -23,6 +24,7 @@ const accept = (name: string) => (first?: unknown, second?: unknown) => {
 beforeEach(() => {
   commands = { start: last };
   refusal = null;
+  isReplaced = false;
   taken = [];
   now_ms = 0;
   missed = new MissedCommands(
@@ -33,6 +35,7 @@ beforeEach(() => {
     'b',
     { recorded: () => Promise.resolve(viewWith({ options, fleetCommands: { noted: 1, last: commands } })) },
     { start: accept('start'), pause: accept('pause'), resume: accept('resume'), reverse: accept('reverse') },
+    { isReplaced: () => Promise.resolve(isReplaced) },
   );
 });
 
@@ -45,6 +48,12 @@ describe('an instance that missed a command of the whole fleet', () => {
 
   it('takes none that was sent to each instance by hand', async () => {
     commands = {};
+    await missed.look(never);
+    expect(taken).toEqual([]);
+  });
+
+  it('takes none once another process has its identity', async () => {
+    isReplaced = true;
     await missed.look(never);
     expect(taken).toEqual([]);
   });
