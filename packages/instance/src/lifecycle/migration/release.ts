@@ -23,7 +23,7 @@ export function refuseNewerRelease(recorded: string, own: string): void {
 }
 
 /**
- * Refuses metadata that a command cannot read which only reads it.
+ * For commands that only read metadata: refuses that of a release that they cannot read.
  * @throws ConvoyError `metadataFromOlderRelease` until an instance has taken the migration over, and
  *   `metadataFromNewerRelease` as `refuseNewerRelease` does
  */
