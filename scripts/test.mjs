@@ -112,9 +112,12 @@ export function add(counts, more) {
   counts.skipped.push(...more.skipped);
 }
 
-/** Prints what failed with its messages, the names of skipped tests and the closing line. */
+/**
+ * Prints the names of skipped tests, what failed with its messages, and the closing line. Failures come last, since
+ * whoever shows a part of a log shows its end.
+ */
 export function printClosing(counts) {
-  for (const failure of counts.failures) console.log(`failed: ${failure}`);
   for (const name of counts.skipped) console.log(`skipped: ${name}`);
+  for (const failure of counts.failures) console.log(`failed: ${failure}`);
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
 }
