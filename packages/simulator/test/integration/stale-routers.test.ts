@@ -1,4 +1,4 @@
-import { MongoClient } from 'mongodb';
+import { type ClientSession, type Collection, MongoClient, type MongoServerError } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
 import { testSeed } from '../../../../test/seed.js';
@@ -117,6 +117,58 @@ describe('two routers with tables of their own', () => {
       { _id: 1, k: -7, v: 0 },
       { _id: 2, k: -5, v: 0 },
     ]);
+  });
+
+  it.each<[string, (items: Collection<Item>, session: ClientSession) => Promise<unknown>, Item[]]>([
+    [
+      'an update of several shards',
+      (items, session) => items.updateMany({ _id: { $gte: 0 } }, { $inc: { v: 1 } }, { session }),
+      [
+        { _id: 1, k: 5, v: 1 },
+        { _id: 2, k: -5, v: 1 },
+      ],
+    ],
+    [
+      'an update that moves its document',
+      (items, session) => items.updateOne({ _id: 1, k: 5 }, { $set: { k: -7 } }, { session }),
+      [
+        { _id: 1, k: -7, v: 0 },
+        { _id: 2, k: -5, v: 0 },
+      ],
+    ],
+  ])('end a transaction whose routing is stale, on all shards: %s', async (name, write, after) => {
+    const [fresh, stale] = routers as [MongoClient, MongoClient];
+    const coll = name.replaceAll(' ', '_');
+    const admin = fresh.db('admin');
+    await admin.command({ enableSharding: 'db' });
+    await admin.command({ shardCollection: `db.${coll}`, key: { k: 1 } });
+    await admin.command({ split: `db.${coll}`, middle: { k: 0 } });
+    await admin.command({ moveChunk: `db.${coll}`, find: { k: 5 }, to: 'shard0' });
+    await admin.command({ moveChunk: `db.${coll}`, find: { k: -5 }, to: 'shard1' });
+    const items = stale.db('db').collection<Item>(coll);
+    const before = [
+      { _id: 1, k: 5, v: 0 },
+      { _id: 2, k: -5, v: 0 },
+    ];
+    await items.insertMany(before);
+    await admin.command({ moveChunk: `db.${coll}`, find: { k: -5 }, to: 'shard2' });
+    await using session = stale.startSession();
+    session.startTransaction();
+    const error: unknown = await write(items, session).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 13_388 });
+    expect((error as MongoServerError).hasErrorLabel('TransientTransactionError')).toBe(true);
+    await expect(session.commitTransaction()).rejects.toMatchObject({ code: 251 });
+    const contents = () =>
+      fresh
+        .db('db')
+        .collection<Item>(coll)
+        .find({}, { sort: { _id: 1 } })
+        .toArray();
+    expect(await contents()).toEqual(before);
+    session.startTransaction();
+    await write(items, session);
+    await session.commitTransaction();
+    expect(await contents()).toEqual(after);
   });
 
   it('keep every write of both while chunks move at the same time', async () => {

@@ -4,10 +4,9 @@ import type { ShardingCatalog } from '../../config/sharding-catalog.js';
 import type { Doc } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { internalRequest } from '../../node/internal-request.js';
-import type { RoutedTransaction, RouterTransactions } from '../router-transactions.js';
+import type { RouterTransactions } from '../router-transactions.js';
 import type { RoutingPicture } from './routing-table.js';
 import { ShardOwnership } from './shard-ownership.js';
-import { isStale } from './stale-routing.js';
 
 export interface SendOptions {
   readonly db?: string;
@@ -43,7 +42,6 @@ export class ShardSender {
       if (value !== undefined && !sent.has(name)) sent.set(name, value);
     }
     const transaction = sent.get('autocommit') === false ? this.transactions.of(sent) : undefined;
-    const joins = transaction !== undefined && !transaction.participants.has(shard.id);
     sent = this.transactions.joined(shard.id, sent);
     const at = transaction?.readConcern?.get('atClusterTime');
     const { time, picture } = options;
@@ -60,19 +58,7 @@ export class ShardSender {
         }),
       }),
     );
-    return transaction === undefined
-      ? reply
-      : this.#noted(shard.id, sent, joins ? this.#leaves(shard.id, transaction, reply) : reply);
-  }
-
-  /** A shard that reports stale routing has not taken part. */
-  async #leaves(shard: string, transaction: RoutedTransaction, answer: Promise<Doc>): Promise<Doc> {
-    try {
-      return await answer;
-    } catch (error) {
-      if (isStale(error)) transaction.participants.delete(shard);
-      throw error;
-    }
+    return transaction === undefined ? reply : this.#noted(shard.id, sent, reply);
   }
 
   /** Records the state that a participant of a transaction reports. */

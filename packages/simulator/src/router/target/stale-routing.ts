@@ -31,19 +31,18 @@ export function isStaleCode(code: number | undefined): boolean {
   return code === staleConfig || code === staleDatabase || code === shardNotFound;
 }
 
-/** Runs a command, and again with a refreshed routing of its namespace whenever a shard reports that it is stale. */
-async function withFreshRouting<T>(context: RouterContext, namespace: string, run: () => Promise<T>): Promise<T> {
-  for (let retry = 0; ; retry += 1) {
-    try {
-      return await run();
-    } catch (error) {
-      if (!isStale(error) || retry >= staleRetriesMax) throw error;
-      context.routing.forget(namespace);
-    }
-  }
+/**
+ * Whether a router may send a command again after stale routing. Not in a transaction: other shards may have executed
+ * the statement (server: `canContinueOnStaleShardOrDbError`, whose retries are behind a fail point).
+ */
+export function canRepeat({ body }: CommandRequest): boolean {
+  return body.get('autocommit') !== false;
 }
 
-/** The same around a command whose first field names its collection. */
+/**
+ * Runs a command whose first field names its collection, and again with a refreshed routing whenever a shard reports
+ * that it is stale.
+ */
 export async function retriedWhenStale<T>(
   context: RouterContext,
   request: CommandRequest,
@@ -51,5 +50,13 @@ export async function retriedWhenStale<T>(
 ): Promise<T> {
   const name = request.body.get(request.name);
   const namespace = typeof name === 'string' ? `${request.db}.${name}` : request.db;
-  return withFreshRouting(context, namespace, async () => command(context, request));
+  for (let retry = 0; ; retry += 1) {
+    try {
+      return await command(context, request);
+    } catch (error) {
+      if (!isStale(error)) throw error;
+      context.routing.forget(namespace);
+      if (retry >= staleRetriesMax || !canRepeat(request)) throw error;
+    }
+  }
 }

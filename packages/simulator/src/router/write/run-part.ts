@@ -4,7 +4,7 @@ import { CommandError } from '../../node/command.js';
 import { errorLabels } from '../../node/error-labels.js';
 import { doc, docOf, isTrue, numberOf } from '../../node/doc-fields.js';
 import type { RoutingPicture } from '../target/routing-table.js';
-import { isStale, isStaleCode } from '../target/stale-routing.js';
+import { canRepeat, isStale, isStaleCode, staleConfigError } from '../target/stale-routing.js';
 import type { BulkWrite } from './bulk-write-state.js';
 import { changeOwningShard, imageOf, wouldChangeOwningShard } from './owning-shard-change.js';
 import type { ShardPart } from './split-by-shard.js';
@@ -24,11 +24,13 @@ export async function runPart(
   try {
     const reply = await send(bulk, part, picture);
     const first = firstStale(reply.get('writeErrors'));
+    if (first !== undefined && !canRepeat(request)) throw staleConfigError(bulk.namespace, part.shard);
     if (first !== undefined) dropStale(reply);
     outcome.add(part.shard, reply, part.indexes);
     return first === undefined ? [] : part.indexes.slice(first);
   } catch (error) {
-    if (isStale(error)) return [...part.indexes];
+    if (isStale(error) && canRepeat(request)) return [...part.indexes];
+    if (isStale(error)) bulk.context.routing.forget(bulk.namespace);
     if (!(error instanceof CommandError)) throw error;
     const isTransient = errorLabels('router', request, error).includes('TransientTransactionError');
     if (request.body.get('autocommit') === false && isTransient) throw metInTransaction(bulk, part, error);

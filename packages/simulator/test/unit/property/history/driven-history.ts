@@ -210,16 +210,23 @@ export class DrivenHistory {
     this.model.become(planned);
   }
 
+  /** Stale routing ends a transaction, and the router knows better then: the user repeats it. */
   async #transaction(router: number, writes: readonly Write[], commits: boolean): Promise<void> {
     const before = this.model.copy();
-    const session = this.#client(router).startSession();
-    try {
-      session.startTransaction();
-      for (const write of writes) if (!(await this.#meetsOrphan(write))) await this.#write(router, write, session);
-      if (commits) await session.commitTransaction();
-      else await session.abortTransaction();
-    } finally {
-      await session.endSession();
+    await using session = this.#client(router).startSession();
+    for (let isOver = false; !isOver;) {
+      try {
+        session.startTransaction();
+        for (const write of writes) if (!(await this.#meetsOrphan(write))) await this.#write(router, write, session);
+        if (commits) await session.commitTransaction();
+        else await session.abortTransaction();
+        isOver = true;
+      } catch (error) {
+        const isStale = error instanceof MongoServerError && error.code === staleConfig;
+        if (!isStale || !error.hasErrorLabel('TransientTransactionError')) throw error;
+        await session.abortTransaction();
+        this.model.become(before.copy());
+      }
     }
     if (!commits) this.model.become(before);
   }
