@@ -1,5 +1,5 @@
 import type { Hazard } from '../hazard.js';
-import { instance, instanceTest, integrationTest } from '../places.js';
+import { coordinator, coordinatorTest, instance, instanceTest, integrationTest } from '../places.js';
 
 /** Processes that die, freeze and are replaced. */
 export const ownerHazards: readonly Hazard[] = [
@@ -213,6 +213,14 @@ export const ownerHazards: readonly Hazard[] = [
         tests: [
           instanceTest('store/metadata.test.ts', 'is not taken back by a process that was frozen while it took it'),
         ],
+      },
+      {
+        takesOut: 'the repetition of that look, which a thawed process needs for its lost connection',
+        file: coordinator('membership/identity-lease.ts'),
+        symbol: 'isTaken',
+        find: 'if (performance.now() >= until_ms) throw error;',
+        replace: 'if (performance.now() >= 0) throw error;',
+        tests: [coordinatorTest('membership/identity-lease.test.ts', 'is asked again by a thawed process')],
       },
       {
         takesOut: 'the comparison of a report with the stored one',

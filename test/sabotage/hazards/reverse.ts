@@ -56,7 +56,7 @@ export const reverseHazards: readonly Hazard[] = [
       'shard has joined it',
     handling:
       'The leader that swaps the clusters checks once more what the command checked: no write since the commit, user ' +
-      'writes blocked, the same shards.',
+      'writes blocked, the same shards. What a leader finds that another one has replaced does not count.',
     sabotages: [
       {
         takesOut: 'the check before the swap',
@@ -68,6 +68,19 @@ export const reverseHazards: readonly Hazard[] = [
           integrationTest(
             'reverse/reverse.test.ts',
             'does not swap the clusters once users have written to the former source after the command',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the check who leads, after a reason against a swap of the clusters',
+        file: instance('lifecycle/leader/swap-clusters.ts'),
+        symbol: 'swapUnlessDeposed',
+        find: 'if (!signal.aborted) await deps.records.confirmLeader(leaderEpoch, signal);\n',
+        replace: '',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/swap-clusters.test.ts',
+            'what a deposed leader finds against a swap fails nobody',
           ),
         ],
       },

@@ -72,11 +72,22 @@ export class IdentityLease {
     );
   }
 
-  /** Whether another process holds the lease. @throws ConvoyError `redisUnavailable` */
+  /**
+   * Whether another process holds the lease. A process that was frozen has just lost its connection, so this asks
+   * again, for one lease time.
+   * @throws ConvoyError `redisUnavailable`
+   */
   async isTaken(): Promise<boolean> {
-    const { id, incarnation } = this.#identity;
-    const holder = await callRedis(this.#connection.get(this.#keys.identity(id)), this.#timings.redisCall_ms);
-    return holder !== null && holder !== incarnation;
+    const { identityLease_ms } = this.#timings;
+    const until_ms = performance.now() + identityLease_ms;
+    for (;;) {
+      try {
+        return await this.#isTakenNow();
+      } catch (error) {
+        if (performance.now() >= until_ms) throw error;
+      }
+      await pause(identityLease_ms / LOOKS_PER_LEASE);
+    }
   }
 
   /** Releases the lease, unless another process holds it, and notifies the others. */
@@ -91,6 +102,12 @@ export class IdentityLease {
       this.#connection.eval(RELEASE, 2, ...keys, incarnation, reportRetention_ms, departuresChannel, message, left),
       redisCall_ms,
     );
+  }
+
+  async #isTakenNow(): Promise<boolean> {
+    const { id, incarnation } = this.#identity;
+    const holder = await callRedis(this.#connection.get(this.#keys.identity(id)), this.#timings.redisCall_ms);
+    return holder !== null && holder !== incarnation;
   }
 
   async #claimOnce(): Promise<number> {

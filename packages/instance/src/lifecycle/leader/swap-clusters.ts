@@ -41,7 +41,13 @@ export async function swapWhenRequested(deps: MigrationDependencies, signal: Abo
 
 async function swapUnlessDeposed(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
   try {
-    await swapAsLeader(deps, signal);
+    const leaderEpoch = await deps.records.takeLeaderEpoch(signal);
+    stepDone('reverseStarted');
+    await swapAsLeader(deps, leaderEpoch, signal).catch(async (error: unknown) => {
+      // What a deposed leader finds fails nobody: its successor may have swapped the clusters, which then change.
+      if (!signal.aborted) await deps.records.confirmLeader(leaderEpoch, signal);
+      throw error;
+    });
   } catch (error) {
     if (!(error instanceof ConvoyError) || error.error !== 'staleEpoch') throw error;
     deps.runtime.logger.info({ event: 'leadershipLost' }, 'another instance leads');
@@ -55,10 +61,8 @@ async function swapUnlessDeposed(deps: MigrationDependencies, signal: AbortSigna
  * former source: processes may have ended, and an operator may have allowed writes there.
  * @throws ConvoyError as `checkReverse`
  */
-async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
+async function swapAsLeader(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { runtime, source, destination, records, watch, metadata, fleet } = deps;
-  const leaderEpoch = await records.takeLeaderEpoch(signal);
-  stepDone('reverseStarted');
   const { record, tasks } = await watch.refresh(signal);
   const { reversal } = record;
   if (record.phase !== 'committed' || !reversal) return;
