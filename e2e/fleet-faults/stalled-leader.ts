@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
@@ -78,15 +79,13 @@ export class StalledLeaders {
  * which is held already.
  */
 async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
-  const { destination } = fleet.clusters.clients;
+  const { source, destination } = fleet.clusters.clients;
+  const begun = (await source.db('admin').command({ ping: 1 }))['$clusterTime'] as { clusterTime: Timestamp };
   const look = async (): Promise<Settling> => {
-    const record = await destination
-      .db('convoy_metadata')
-      .collection<{ phase: string; ddlChanges: { known: number; done: number } }>('migration')
-      .findOne();
+    const record = await destination.db('convoy_metadata').collection<Migration>('migration').findOne();
     const catalog = await catalogOf(destination);
     return {
-      isIdle: record !== null && (fleet.held.length > 0 || hasNothingToDo(record)),
+      isIdle: record !== null && (fleet.held.length > 0 || hasNothingToDo(record, begun.clusterTime)),
       held: fleet.held,
       catalog,
     };
@@ -104,15 +103,20 @@ async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
   return last.catalog;
 }
 
-/** Whether a leader changes no definitions by itself: in a commit it does, after slow checks. */
-function hasNothingToDo({
-  phase,
-  ddlChanges,
-}: {
-  phase: string;
-  ddlChanges: { known: number; done: number };
-}): boolean {
-  return ddlChanges.known <= ddlChanges.done && !['committing', 'opening'].includes(phase);
+/** Of the migration's record, what shows whether the leader has something to do. */
+interface Migration {
+  readonly phase: string;
+  readonly ddlChanges: { readonly known: number; readonly done: number };
+  readonly ddlWatermark: { readonly time: Timestamp } | null;
+}
+
+/**
+ * Whether a leader changes no definitions by itself: in a commit it does, after slow checks; before it, once it has
+ * read all changes of the source up to a time.
+ */
+function hasNothingToDo({ phase, ddlChanges, ddlWatermark }: Migration, time: Timestamp): boolean {
+  if (phase === 'committed') return true;
+  return phase === 'syncing' && ddlChanges.known <= ddlChanges.done && ddlWatermark?.time.greaterThan(time) === true;
 }
 
 interface Settling {

@@ -47,11 +47,41 @@ class GateHold implements Hold {
   }
 }
 
+/** Noted commands of one connection whose replies are outstanding, by their request ids. */
+class Unanswered {
+  readonly #commands = new Map<number, PassedCommand>();
+  #onEmpty: (() => void) | undefined;
+
+  add(requestId: number, command: PassedCommand): void {
+    this.#commands.set(requestId, command);
+  }
+
+  take(reply: Buffer): void {
+    const command = this.#commands.get(responseToOf(reply));
+    if (command === undefined) return;
+    command.reply = replyOf(reply);
+    this.#commands.delete(responseToOf(reply));
+    if (this.#commands.size === 0) this.#onEmpty?.();
+  }
+
+  onceEmpty(act: () => void): void {
+    if (this.#commands.size === 0) act();
+    else this.#onEmpty = act;
+  }
+}
+
+async function answer(server: Socket, client: Socket, unanswered: Unanswered): Promise<void> {
+  for await (const reply of messagesOf(server)) {
+    unanswered.take(reply);
+    client.write(reply);
+  }
+  client.end();
+}
+
 /** A proxy between one process and a cluster's router that can delay, drop and record commands. */
 export class CommandGate implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #holds = new Set<GateHold>();
-  readonly #unanswered = new Map<number, PassedCommand>();
   #note: ((command: PassedCommand) => void) | undefined;
 
   private constructor(
@@ -105,20 +135,22 @@ export class CommandGate implements AsyncDisposable {
       socket.on('error', () => socket.destroy());
       socket.once('close', () => this.#sockets.delete(socket));
     }
-    void this.#forward(client, server).then(
-      () => server.end(),
+    const unanswered = new Unanswered();
+    void this.#forward(client, server, unanswered).then(
+      // A server drops the reply of a connection that its client has ended.
+      () => unanswered.onceEmpty(() => server.end()),
       () => [client, server].forEach((socket) => socket.destroy()),
     );
-    void this.#answer(server, client).catch(() => client.destroy());
+    void answer(server, client, unanswered).catch(() => client.destroy());
   }
 
-  async #forward(client: Socket, server: Socket): Promise<void> {
+  async #forward(client: Socket, server: Socket, unanswered: Unanswered): Promise<void> {
     for await (const message of messagesOf(client)) {
       const command = commandOf(message);
       if (command !== null) {
         const wasHeld = await this.#untilFree(command);
         this.#note?.(command);
-        if (wasHeld || this.#note !== undefined) this.#unanswered.set(requestIdOf(message), command);
+        if (wasHeld || this.#note !== undefined) unanswered.add(requestIdOf(message), command);
       }
       server.write(message);
     }
@@ -135,18 +167,6 @@ export class CommandGate implements AsyncDisposable {
       }
     }
     return wasHeld;
-  }
-
-  async #answer(server: Socket, client: Socket): Promise<void> {
-    for await (const reply of messagesOf(server)) {
-      const command = this.#unanswered.get(responseToOf(reply));
-      if (command !== undefined) {
-        command.reply = replyOf(reply);
-        this.#unanswered.delete(responseToOf(reply));
-      }
-      client.write(reply);
-    }
-    client.end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -12,13 +12,13 @@ import { oplogEdges } from './oplog-edges.js';
 const megabyte = 2 ** 20;
 /**
  * With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. Otherwise the copy takes
- * about one, and the oplog holds at least six seconds, for which an instance may be kept from reading on a busy
+ * about one, and the oplog holds at least seven seconds, for which an instance may be kept from reading on a busy
  * machine.
  */
 const size = isFullRun
   ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000, documentsPerRound: 8 }
-  : { orders: 3_000, oplogBytes: 4 * megabyte, loadRateBytesPerSecond: 75_000, documentsPerRound: 5 };
-/** The copy must take at least this many times the oplog window to prove anything; it takes four times as long. */
+  : { orders: 3_000, oplogBytes: 5 * megabyte, loadRateBytesPerSecond: 75_000, documentsPerRound: 5 };
+/** The copy must take at least this many times the oplog window to prove anything; it takes three times as long. */
 const oplogsPerCopy = isFullRun ? 5 : 2;
 /** Documents of a round that push a small oplog out within seconds. */
 const quickly = 8;

@@ -150,10 +150,10 @@ describeOnRedis('membership', (redis) => {
     expect(first.fleet.isLeader()).toBe(false);
     const replaced = async (): Promise<boolean[]> =>
       Promise.all([first, second].map(({ fleet }) => fleet.isReplaced()));
-    expect(await replaced()).toEqual([true, false]);
+    await expect.poll(replaced).toEqual([true, false]);
     await second.fleet.leave();
     await log.until('identityRegained');
-    expect(await replaced()).toEqual([false, false]);
+    await expect.poll(replaced).toEqual([false, false]);
     await until(first.fleet, 'the return', () => first.fleet.isLeader());
     const director = new FleetDirector({ redis: redis.settings, fleet: name, logger: silent, timings: shortTimings });
     await director.open();

@@ -25,7 +25,7 @@ const sampleEvery = 3;
 const checkedMistakes = mistakes.filter((_, index) => isFullRun || index % sampleEvery === testSeed % sampleEvery);
 
 /** A destination that cannot be reached, either. */
-const cluster1 = 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=2000';
+const cluster1 = 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=4000';
 const refusal =
   'cannot be reached: HOST: the connection was refused (ECONNREFUSED). Check the port, and that the server runs and ' +
   'listens on this address.';
@@ -114,7 +114,7 @@ describe('other commands explain it in the same words', () => {
 });
 
 function to(host: string): string {
-  return `mongodb://${host}/?serverSelectionTimeoutMS=2000`;
+  return `mongodb://${host}/?serverSelectionTimeoutMS=4000`;
 }
 
 /** In a file, since the list of processes shows flags. */

@@ -38,7 +38,9 @@ export interface Mistake {
 }
 
 /** Long enough for the first attempt on a busy machine: its failure is reported. */
-const quick = 'serverSelectionTimeoutMS=2000';
+const quick = 'serverSelectionTimeoutMS=4000';
+/** Longer than the five seconds after which a lost question to a name server is repeated. */
+const byName = 'serverSelectionTimeoutMS=12000';
 const login = 'migrator:secret@';
 
 const logins = {
@@ -70,7 +72,7 @@ const unanswered =
 export const mistakes: readonly Mistake[] = [
   {
     name: 'an unknown host',
-    connectionString: () => `mongodb://db.invalid/?${quick}`,
+    connectionString: () => `mongodb://db.invalid/?${byName}`,
     error: 'sourceUnavailable',
     sentence:
       'reached: db.invalid:27017: the host name is unknown (ENOTFOUND). Check the host names in its connection ' +

@@ -17,7 +17,7 @@ function withoutHosts(text: string): string {
 test('an instance that waits for its clusters says so in progress, /readyz and to a start', async () => {
   using folder = ScratchFolder.create('test');
   const clusters = await Promise.all([freePort(), freePort()]);
-  const [cluster0, cluster1] = clusters.map((port) => `mongodb://127.0.0.1:${port}/?serverSelectionTimeoutMS=500`);
+  const [cluster0, cluster1] = clusters.map((port) => `mongodb://127.0.0.1:${port}/?serverSelectionTimeoutMS=5000`);
   const url = `http://127.0.0.1:${await freePort()}`;
   await using instance = await Child.start({
     name: 'instance',

@@ -166,11 +166,10 @@ async function followToTheEnd(instance: ServedInstance, seen: Progress[]): Promi
   await orders.insertMany(Array.from({ length: 20 }, (_, n) => ({ n: documents + n })));
   await orders.updateMany({ n: { $lt: 10 } }, { $set: { changed: true } });
   const applying = await instance.until(
-    'the events are applied and the total is set',
-    ({ totalEventsApplied, collectionCopy }) => {
-      return (
-        (totalEventsApplied ?? 0) >= 30 && collectionCopy?.estimatedCopiedBytes === collectionCopy?.estimatedTotalBytes
-      );
+    'the events are applied, the total is set, and it can be committed',
+    ({ totalEventsApplied, collectionCopy, canCommit }) => {
+      const isWhole = collectionCopy?.estimatedCopiedBytes === collectionCopy?.estimatedTotalBytes;
+      return canCommit && isWhole && (totalEventsApplied ?? 0) >= 30;
     },
   );
   expect(progressSchema.parse(applying)).toEqual(applying);

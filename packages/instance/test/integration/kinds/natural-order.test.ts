@@ -115,8 +115,7 @@ describe('copyInNaturalOrder', () => {
     };
     await using instance = await fixture.startInstance(slowly);
     await instance.accepted('start', startBody({ copyInNaturalOrder: inNaturalOrder }));
-    await next(1 / 9);
-    await untilPieces(instance);
+    await Promise.all([untilPieces(instance), next(1 / 9)]);
     await next(2 / 9);
     await instance.accepted('pause');
     await instance.untilState('PAUSED');

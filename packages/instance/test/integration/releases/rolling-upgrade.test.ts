@@ -154,7 +154,9 @@ it('a commit is not offered while the destination has a lower feature compatibil
   await instance.untilCanCommit();
   await destination.raiseFeatures('7.0');
   await untilVersionsBlock(instance, /cluster1 was lowered to 7\.0 during the migration: raise it again/);
-  expect((await instance.command('commit')).body).toMatchObject({ error: 'unsupportedServerVersion' });
+  await expect
+    .poll(async () => (await instance.command('commit')).body)
+    .toMatchObject({ error: 'unsupportedServerVersion' });
   await destination.raiseFeatures('8.0');
   await endsEqual(fixture, instance);
 });

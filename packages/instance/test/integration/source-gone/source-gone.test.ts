@@ -7,6 +7,7 @@ import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/s
 import { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
+import { patience_ms } from '../../../../../test/patience.js';
 import { isFullRun } from '../../../../../test/seed.js';
 import { Link } from './link.js';
 
@@ -14,8 +15,6 @@ const blocking = startBody({ enableUserWriteBlocking: true });
 const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
 /** A usual run has a frozen link where the process restarts in the commit. */
 const absences = isFullRun ? (['cut', 'freeze'] as const) : (['cut'] as const);
-/** Upper bound of "within seconds" on a busy machine. */
-const seconds_ms = 15_000;
 
 let fixture: Fixture;
 /** All that the instances know of the source: they read it through its router. */
@@ -43,7 +42,9 @@ const ordersOf = (side: 'cluster0' | 'cluster1') =>
 /** Starts an instance that cannot reach the source, and waits until it shows the migration. */
 async function startWithout(state: string): Promise<ServedInstance> {
   const instance = await fixture.launchInstance(flags());
-  await expect.poll(async () => (await instance.progress()).state, { timeout: seconds_ms, interval: 20 }).toBe(state);
+  await expect
+    .poll(async () => (await instance.progress()).state, { timeout: patience_ms(), interval: 20 })
+    .toBe(state);
   return instance;
 }
 
@@ -64,7 +65,7 @@ async function expectCleanedUp(): Promise<void> {
   const config = parseInstanceConfig({
     flags: { cluster0: link.connectionString, cluster1: fixture.cluster1.connectionString },
   });
-  const signal = AbortSignal.timeout(seconds_ms);
+  const signal = AbortSignal.timeout(Math.floor(patience_ms()));
   await unblock(config, 'cluster1', signal);
   await ordersOf('cluster1').insertOne({ _id: 4 });
   expect(await cleanUp(config, 'cluster1', () => Promise.resolve(true), signal)).toBe(true);

@@ -109,13 +109,17 @@ test(
     await sabotage(migration);
     await expect.poll(async () => (await migration.progress()).canCommit, longPatience).toBe(false);
     // Each counts once it has lasted, independently: between two of them a commit may be offered.
+    const contents = async (client: MongoClient): Promise<unknown[]> => [
+      await orders(client).find({}, { raw: true }).sort({ _id: 1 }).toArray(),
+      await client.db('words').collection('list').countDocuments(),
+    ];
+    const expected = await contents(migration.source);
+    expect(expected[1]).toBe(2);
+    await expect.poll(() => contents(migration.destination), longPatience).toEqual(expected);
     await expect.poll(() => migration.mismatches(), longPatience).toEqual([]);
     await migration.untilCanCommit();
     expect(await migration.end()).toBe('COMMITTED');
-    expect(await orders(migration.destination).find({}, { raw: true }).sort({ _id: 1 }).toArray()).toEqual(
-      await orders(migration.source).find({}, { raw: true }).sort({ _id: 1 }).toArray(),
-    );
-    expect(await migration.destination.db('words').collection('list').countDocuments()).toBe(2);
+    expect(await contents(migration.destination)).toEqual(expected);
   },
   patience.timeout * 2,
 );

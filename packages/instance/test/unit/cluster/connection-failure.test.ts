@@ -38,7 +38,9 @@ afterAll(() => {
 });
 
 /** Long enough for the first attempt on a busy machine: its failure is reported. */
-const quick = 'serverSelectionTimeoutMS=1500';
+const quick = 'serverSelectionTimeoutMS=4000';
+/** Longer than the five seconds after which a lost question to a name server is repeated. */
+const byName = 'serverSelectionTimeoutMS=12000';
 
 /** The error of opening the cluster of a connection string. */
 async function failureOf(connectionString: string): Promise<unknown> {
@@ -58,7 +60,7 @@ describe('a cluster that cannot be reached', () => {
   it.concurrent.each<[string, () => string, string]>([
     [
       'an unknown host',
-      () => `mongodb://db.invalid/?${quick}`,
+      () => `mongodb://db.invalid/?${byName}`,
       'cluster0 cannot be reached: db.invalid:27017: the host name is unknown (ENOTFOUND). Check the host names ' +
         'in its connection string, and the DNS of this machine.',
     ],

@@ -53,7 +53,7 @@ describe('opening a cluster', () => {
     await using dead = await ScriptedNode.start(() => 'disconnect');
     const deadHost = dead.host;
     await dead[Symbol.asyncDispose]();
-    const text = `mongodb://${deadHost},${router.host}/?serverSelectionTimeoutMS=200`;
+    const text = `mongodb://${deadHost},${router.host}/?serverSelectionTimeoutMS=3000`;
     const cluster = await openCluster('cluster0', text, options);
     expect(cluster.shardIds).toEqual([]);
     await cluster.close();
@@ -82,7 +82,7 @@ describe('opening a cluster', () => {
     const hosts = [refusing.host, deadHost, readable.host];
     const shards = hosts.map((host, at) => ({ _id: `shard${at}`, host: `s${at}/${host}` }));
     await using router = await ScriptedNode.start(routerScript(shards));
-    const text = `${router.connectionString}?serverSelectionTimeoutMS=200`;
+    const text = `${router.connectionString}?serverSelectionTimeoutMS=3000`;
     const error = await errorOf(openCluster('cluster0', text, { ...options, direct: true }));
     expect(error.error).toBe('shardsNotReachable');
     expect(error.errorDescription).toContain('Shard shard0 of cluster0 cannot be read directly: Unauthorized (13).');

@@ -11,6 +11,7 @@ import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { serverError } from '../../model/calls.js';
 import { never } from '../../model/parts.js';
+import { patience_ms } from '../../../../../../test/patience.js';
 import { depsOf, leaderEpoch, syncingMigration } from './leader-fixture.js';
 
 const wanted = { v: 2, key: { a: 1 }, name: 'a_1' };
@@ -130,7 +131,7 @@ it('a build that lasts is a warning until the index is there', async () => {
   );
   const { clock } = deps.runtime;
   const warnings = (): string[] => deps.watch.view.record.warnings.map(({ name }) => name);
-  building = () => vi.waitFor(() => expect(warnings()).toEqual(['definitionsDiffer']));
+  building = () => vi.waitFor(() => expect(warnings()).toEqual(['definitionsDiffer']), { timeout: patience_ms() });
   const sleep = vi.spyOn(clock, 'sleep').mockImplementation(() => Promise.resolve());
   onTestFinished(() => sleep.mockRestore());
   const warned = building;
