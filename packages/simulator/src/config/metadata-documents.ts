@@ -1,4 +1,4 @@
-import { Int32, Long, ObjectId } from 'bson';
+import { Int32, ObjectId } from 'bson';
 import { DateTime, type Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
 import type { ServerVersion } from '../node/server-version.js';
@@ -52,9 +52,6 @@ export function collectionDocument(version: ServerVersion, collection: ShardedCo
   );
   if (collection.defaultCollation !== undefined) document.set('defaultCollation', collection.defaultCollation);
   document.set('unique', collection.unique).set('noBalance', collection.noBalance);
-  const { chunkBytesMax, mergesAutomatically } = collection.balancing ?? {};
-  if (chunkBytesMax !== undefined) document.set('maxChunkSizeBytes', Long.fromNumber(chunkBytesMax));
-  if (mergesAutomatically !== undefined) document.set('enableAutoMerge', mergesAutomatically);
   return document;
 }
 

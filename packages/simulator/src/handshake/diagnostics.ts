@@ -6,7 +6,6 @@ import { doc, textOrEmpty } from '../node/doc-fields.js';
 import { FailPoints } from '../wire/fail-points.js';
 import { buildInfo } from './build-info.js';
 import { CommandGate } from './command-gate.js';
-import { getClusterParameter, setClusterParameter } from './cluster-parameters.js';
 import { setFeatureCompatibilityVersion, wantedSeries } from './feature-compatibility.js';
 import { helloReply } from './hello.js';
 import { hostInfo } from './host-info.js';
@@ -45,8 +44,6 @@ export class Diagnostics {
       ['setParameter', (request) => this.parameters.set(request.body)],
       ['setFeatureCompatibilityVersion', (request) => setFeatureCompatibilityVersion(identity, request)],
       ['setUserWriteBlockMode', (request) => setUserWriteBlockMode(identity, request)],
-      ['setClusterParameter', (request) => setClusterParameter(identity, request)],
-      ['getClusterParameter', (request) => getClusterParameter(identity, request)],
       ['getCmdLineOpts', () => commandLine(identity)],
       ['whatsmyuri', (request) => doc(['you', request.connection.remoteAddress])],
       ['getLog', (request) => logLines(request)],

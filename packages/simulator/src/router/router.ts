@@ -1,6 +1,5 @@
 import type { Doc } from '../bson/value.js';
-import { refuseUnsimulated, unsimulatedCommands } from './unsimulated-commands.js';
-import { runBulkWrite } from '../bulk-write/run-bulk-write.js';
+import { unsimulatedCommands } from './unsimulated-commands.js';
 import { Diagnostics } from '../handshake/diagnostics.js';
 import { clusterTimeField } from '../handshake/cluster-time.js';
 import type { NodeIdentity } from '../handshake/node-identity.js';
@@ -9,13 +8,13 @@ import { CommandError, type CommandRequest } from '../node/command.js';
 import { withActualCollection } from './actual-collection.js';
 import { databaseOf } from '../node/namespace.js';
 import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
+import { refuseUnsimulated } from '../node/unsimulated.js';
 import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
 import { collModCommand } from './ddl/coll-mod.js';
 import * as collections from './ddl/collection-commands.js';
 import * as lists from './ddl/list-commands.js';
 import * as statistics from './ddl/statistics-commands.js';
 import { aggregateCommand } from './read/aggregate-command.js';
-import { explainCommand } from './read/explain-command.js';
 import { countCommand as countDocuments, distinctCommand } from './read/count-distinct.js';
 import { getMoreCommand, killCursorsCommand } from './read/cursor-commands.js';
 import { findCommand } from './read/find-command.js';
@@ -37,7 +36,6 @@ import {
 } from './sharding/shard-commands.js';
 import { type Command, flushRouting, lookingUp, onDatabase } from './target/lookups.js';
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
-import { configureCollectionBalancing } from './sharding/collection-balancing.js';
 import { moveCollectionCommand, unshardCollectionCommand } from './sharding/move-collection.js';
 import { reshardCollectionCommand } from './sharding/reshard-collection.js';
 import { refineShardKeyCommand } from './sharding/refine-shard-key.js';
@@ -50,7 +48,6 @@ import {
 } from './sharding/zone-commands.js';
 import { retriedWhenStale } from './target/stale-routing.js';
 import { bulkWrite } from './write/bulk-write.js';
-import type { WriteKind } from './write/write-statements.js';
 import { findAndModifyCommand } from './write/find-and-modify.js';
 
 /** Refreshes the routing and retries when a shard reports that it is stale. */
@@ -65,14 +62,9 @@ const dataCommands: readonly (readonly [string, Command])[] = [
   ['killCursors', killCursorsCommand],
   ['count', fresh(countDocuments)],
   ['distinct', fresh(distinctCommand)],
-  ['explain', fresh(explainCommand)],
   ['insert', (context, request) => bulkWrite(context, request, 'insert')],
   ['update', (context, request) => bulkWrite(context, request, 'update')],
   ['delete', (context, request) => bulkWrite(context, request, 'delete')],
-  [
-    'bulkWrite',
-    (context, request) => runBulkWrite(request, (part) => bulkWrite(context, part, part.name as WriteKind)),
-  ],
   ['findAndModify', fresh(findAndModifyCommand)],
 ];
 
@@ -120,14 +112,11 @@ function shardingCommands(
     ['reshardCollection', reshardCollectionCommand],
     ['moveCollection', (context, request) => moveCollectionCommand(context, request, migration)],
     ['unshardCollection', (context, request) => unshardCollectionCommand(context, request, migration)],
-    ['configureCollectionBalancing', configureCollectionBalancing],
-    ...unsimulatedCommands.map((name): [string, Command] => [name, refuseUnsimulated]),
+    ...unsimulatedCommands.map((name): [string, Command] => [name, (_context, request) => refuseUnsimulated(request)]),
     ['refineCollectionShardKey', refineShardKeyCommand],
     ['split', chunks.splitCommand],
     ['mergeChunks', chunks.mergeChunksCommand],
-    ['mergeAllChunksOnShard', chunks.mergeAllChunksCommand],
     ['clearJumboFlag', chunks.clearJumboCommand],
-    ['moveRange', (context, request) => chunks.moveRangeCommand(context, request, migration)],
     ['addShard', (context, request) => addShardCommand(context, request, available)],
     ['removeShard', removeShardCommand],
     ['transitionFromDedicatedConfigServer', beginConfigShard],
@@ -199,10 +188,8 @@ const needsConfigServer: ReadonlySet<string> = new Set([
   'refineCollectionShardKey',
   'split',
   'mergeChunks',
-  'mergeAllChunksOnShard',
   'clearJumboFlag',
   'moveChunk',
-  'moveRange',
   'addShard',
   'removeShard',
   'addShardToZone',

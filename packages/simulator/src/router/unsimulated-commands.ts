@@ -1,21 +1,19 @@
-import type { Doc } from '../bson/value.js';
-import type { CommandRequest } from '../node/command.js';
-import { unsimulated } from '../node/unsimulated.js';
-
 /** Commands that routers of some releases have and that are not simulated. They are refused by name, never ignored. */
 export const unsimulatedCommands: readonly string[] = [
   'abortMoveCollection',
   'abortReshardCollection',
   'abortUnshardCollection',
   'analyzeShardKey',
+  'bulkWrite',
+  'configureCollectionBalancing',
   'connPoolStats',
+  'explain',
   'fsync',
+  'getClusterParameter',
   'getDefaultRWConcern',
   'killOp',
   'logRotate',
+  'mergeAllChunksOnShard',
+  'moveRange',
+  'setClusterParameter',
 ];
-
-/** @throws CommandError 115 */
-export function refuseUnsimulated(_context: unknown, { name }: CommandRequest): Doc {
-  throw unsimulated(name);
-}

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Binary, type Timestamp } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
-import { runBulkWrite } from '../bulk-write/run-bulk-write.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandNode, type CommandRequest, type RoutedAccess } from '../node/command.js';
 import { collectionOf, databaseOf } from '../node/namespace.js';
@@ -56,7 +55,6 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
 
   async run(request: CommandRequest): Promise<Doc> {
     const known = hasCommand(this.#state.features, request.name);
-    if (known && request.name === 'bulkWrite') return runBulkWrite(request, (part) => this.run(part));
     const handler = known ? commandTable.get(request.name) : undefined;
     if (handler === undefined) throw new CommandError(59, 'CommandNotFound', `no such command: '${request.name}'`);
     const state = this.#state;

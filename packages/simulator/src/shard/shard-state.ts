@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import { History } from './storage/history.js';
 import { Catalog } from './storage/catalog.js';
 import { Oplog } from './oplog/oplog.js';
-import { PreImages } from './change-stream/pre-images.js';
 import { GlobalLock } from './global-lock.js';
 import { RunningBuilds } from './index-spec/running-builds.js';
 import { Interruption } from './interruption.js';
@@ -59,7 +58,6 @@ export class ShardState {
   readonly sessions: Sessions;
   readonly cursors: Cursors;
   readonly writer: DocumentWriter;
-  readonly preImages: PreImages;
   readonly interruption = new Interruption();
   readonly lock: GlobalLock;
   readonly exclusive: ExclusiveUse;
@@ -80,7 +78,6 @@ export class ShardState {
     this.history = new History(options.snapshotWindowSeconds ?? SNAPSHOT_WINDOW_SECONDS, this.now);
     this.catalog = new Catalog(this.history);
     this.oplog = new Oplog(options.clock, options.oplogBytesMax ?? OPLOG_BYTES_MAX, this.now);
-    this.preImages = new PreImages(this.oplog, this.deployment, this.now);
     this.sessions = new Sessions(this.oplog, this.now);
     this.lock = new GlobalLock(this.sessions, this.interruption);
     this.exclusive = new ExclusiveUse(this.sessions);

@@ -1,6 +1,5 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import { headerBytes, messageBytesMax, opCode, ProtocolError, readHeader } from './protocol.js';
-import { snappyCompress, snappyUncompress } from './snappy.js';
 
 /** One way to compress messages (manual: "MongoDB Wire Protocol", OP_COMPRESSED). */
 interface Compressor {
@@ -11,7 +10,6 @@ interface Compressor {
 }
 
 const compressors: ReadonlyMap<string, Compressor> = new Map<string, Compressor>([
-  ['snappy', { id: 1, compress: snappyCompress, uncompress: snappyUncompress }],
   [
     'zlib',
     {

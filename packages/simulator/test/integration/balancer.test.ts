@@ -158,14 +158,6 @@ describe('the balancer', () => {
     expect(new Set(owners('c'))).toEqual(new Set(['shard0', 'shard1']));
   });
 
-  it('stays out of the way of mergeAllChunksOnShard (7.0)', async () => {
-    await start({ version: '7.0' });
-    await sharded('c', 4);
-    const shard = owners('c')[0] ?? '';
-    await client.db('admin').command({ mergeAllChunksOnShard: 'db.c', shard });
-    expect(owners('c')).toEqual([shard]);
-  });
-
   it('moves ranges by their bytes since 6.0', async () => {
     await start({ version: '6.0' });
     await client.db('admin').command({ shardCollection: 'db.c', key: { k: 1 } });
@@ -182,8 +174,6 @@ describe('the balancer', () => {
     while ((await cluster.balancer.round()) > 0);
     const bytes = cluster.catalog.shards.map((shard) => shard.stored.collection('db.c')?.documentBytes ?? 0);
     expect(Math.min(...bytes)).toBeGreaterThan(1_000_000);
-    await client.db('admin').command({ moveRange: 'db.c', min: { k: 11 }, toShard: 'shard0' });
-    expect(owners('c').at(-1)).toBe('shard0');
   });
 
   it('adds a shard, and empties one that is to be removed', async () => {

@@ -212,21 +212,6 @@ describe('change streams through a router', () => {
     });
   });
 
-  it('keep pre-images for the configured time, from 6.0', async () => {
-    const at = await start({ version: '6.0' });
-    const admin = at.client.db('admin');
-    const expiry = async (): Promise<unknown> =>
-      (await admin.command({ getClusterParameter: 'changeStreamOptions' }))['clusterParameters'];
-    expect(await expiry()).toEqual([{ _id: 'changeStreamOptions', preAndPostImages: { expireAfterSeconds: 'off' } }]);
-    await admin.command({
-      setClusterParameter: { changeStreamOptions: { preAndPostImages: { expireAfterSeconds: 100 } } },
-    });
-    expect(await expiry()).toEqual([{ _id: 'changeStreamOptions', preAndPostImages: { expireAfterSeconds: 100 } }]);
-    expect(await failure((await start()).client.db('admin').command({ getClusterParameter: '*' }))).toMatchObject({
-      code: 59,
-    });
-  });
-
   it('continue on a shard that joins', async () => {
     const at = await start();
     const opened = await open(at, {});

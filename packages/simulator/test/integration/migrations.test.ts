@@ -311,7 +311,7 @@ describe('orphans since 6.0', () => {
       { _id: 2, k: 1 },
     ]);
     const { shard } = (await client.db('config').collection('chunks').findOne()) as unknown as { shard: string };
-    await admin.command({ moveRange: 'db.c', min: { k: 0 }, toShard: shard === 'shard0' ? 'shard1' : 'shard0' });
+    await admin.command({ moveChunk: 'db.c', find: { k: 0 }, to: shard === 'shard0' ? 'shard1' : 'shard0' });
     expect((await items.updateMany({ _id: { $gte: 0 } }, { $set: { v: 1 } })).modifiedCount).toBe(2);
     expect((await items.deleteMany({ v: 1 })).deletedCount).toBe(2);
     await client.close();

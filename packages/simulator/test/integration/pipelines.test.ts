@@ -130,12 +130,4 @@ describe('pipelines and views through a router', () => {
         .toArray(),
     ).rejects.toMatchObject({ code: 28769 });
   });
-
-  it('are explained shard by shard', async () => {
-    const reply = await db.command({ explain: { find: 'c', filter: { v: 4 } }, verbosity: 'executionStats' });
-    expect(reply['queryPlanner']).toMatchObject({
-      winningPlan: { stage: 'SHARD_MERGE', shards: [{ shardName: 'shard0' }, { shardName: 'shard1' }] },
-    });
-    expect(reply['executionStats']).toMatchObject({ nReturned: 2, totalDocsExamined: 5 });
-  });
 });

@@ -73,13 +73,6 @@ function renameNeeds({ body }: CommandRequest): Need[] {
   ];
 }
 
-function bulkWriteNeeds({ body, sequences }: CommandRequest): Need[] {
-  const listed = body.get('nsInfo');
-  const sent = (sequences.get('nsInfo') ?? []).map((bytes) => scanPath(bytes, 'ns'));
-  const names = [...sent, ...(Array.isArray(listed) ? listed.map((each) => docOrEmpty(each).get('ns')) : [])];
-  return names.map((name) => ({ resource: fullName(textOrEmpty(name)), actions: ['insert', 'update', 'remove'] }));
-}
-
 /** Commands on data, collections and indexes. */
 export const dataNeeds: readonly (readonly [string, Declaration])[] = [
   ['find', onNamedOrUuid('find')],
@@ -92,7 +85,8 @@ export const dataNeeds: readonly (readonly [string, Declaration])[] = [
   ['update', writing(updateActions)],
   ['delete', writing(() => ['remove'])],
   ['findAndModify', writing(findAndModifyActions)],
-  ['bulkWrite', bulkWriteNeeds],
+  ['bulkWrite', 'login'],
+  ['explain', 'login'],
   ['create', createNeeds],
   ['drop', onNamed('dropCollection')],
   ['dropDatabase', onDatabase('dropDatabase')],

@@ -51,8 +51,6 @@ function sourceNeeds(source: Resource, first: Doc | undefined): Need[] {
       return isTrue(docOrEmpty(options).get('allUsers'))
         ? [{ resource: clusterResource, actions: ['listSessions'] }]
         : [];
-    case '$shardedDataDistribution':
-      return [{ resource: clusterResource, actions: ['shardedDataDistribution'] }];
     case '$documents':
       return [];
     default:

@@ -26,7 +26,6 @@ import { splitPipeline } from './pipeline-split.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
 import { routerVariables } from './router-variables.js';
 import { ShardCursor } from './shard-cursor.js';
-import { asksDataDistribution, dataDistributionCommand } from './sharded-data-distribution.js';
 import { resolveShardedView, withViewCollation } from './views.js';
 import { outputStage, writeOutput, writesLocally } from '../write/pipeline-output.js';
 
@@ -37,7 +36,6 @@ export async function aggregateCommand(context: RouterContext, request: CommandR
   const pipeline = stagesOf(request.body);
   if (request.body.has(PASSTHROUGH_FIELD)) return passthroughCommand(context, request, pipeline);
   if (pipeline[0]?.has('$changeStream') === true) return changeStreamCommand(context, request, pipeline);
-  if (asksDataDistribution(context, pipeline)) return dataDistributionCommand(context, request, pipeline);
   const whole = numberOf(request.body.get('aggregate')) === 1;
   const reply = whole
     ? await aggregateCollection(context, request, `${request.db}.$cmd.aggregate`, pipeline)

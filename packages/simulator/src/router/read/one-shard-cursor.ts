@@ -11,10 +11,6 @@ export class OneShardCursor implements RouterCursor {
     private readonly endsWith: 'shard' | 'short batch',
   ) {}
 
-  get awaitsData(): true | undefined {
-    return this.cursor.awaitsData ? true : undefined;
-  }
-
   first(batchSize: number): Batch {
     return this.#batch(batchSize);
   }

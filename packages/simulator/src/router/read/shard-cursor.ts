@@ -2,7 +2,7 @@ import { Int32, Long, Timestamp } from 'bson';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
-import { doc, docOrEmpty, isTrue, textOrEmpty } from '../../node/doc-fields.js';
+import { doc, docOrEmpty, textOrEmpty } from '../../node/doc-fields.js';
 import { collectionOf } from '../../node/namespace.js';
 import type { SendOptions, ShardSender } from '../target/shard-sender.js';
 
@@ -19,8 +19,6 @@ export class ShardCursor {
     private readonly namespace: string,
     private readonly options: SendOptions,
     cursor: Doc,
-    /** True for a tailable cursor whose getMore waits for more. */
-    readonly awaitsData: boolean,
   ) {
     const batch = cursor.get('firstBatch');
     const time = cursor.get('atClusterTime');
@@ -39,14 +37,7 @@ export class ShardCursor {
   ): Promise<ShardCursor> {
     const reply = await sender.run(shard, request, body, options);
     const cursor = docOrEmpty(reply.get('cursor'));
-    return new ShardCursor(
-      sender,
-      shard,
-      textOrEmpty(cursor.get('ns')),
-      { ...options, picture: undefined },
-      cursor,
-      isTrue(body.get('awaitData')),
-    );
+    return new ShardCursor(sender, shard, textOrEmpty(cursor.get('ns')), { ...options, picture: undefined }, cursor);
   }
 
   /** Runs the command on several shards. When one fails, the cursors of the others are closed. */
@@ -98,8 +89,6 @@ export class ShardCursor {
     if (this.hasBuffered || this.#id.isZero()) return;
     const body = doc(['getMore', this.#id], ['collection', collectionOf(this.namespace)]);
     if (batchSize !== undefined) body.set('batchSize', new Int32(batchSize));
-    const waitMs = request.body.get('maxTimeMS');
-    if (this.awaitsData && waitMs !== undefined) body.set('maxTimeMS', waitMs);
     const reply = await this.sender.run(this.shard, request, body, this.options);
     const cursor = docOrEmpty(reply.get('cursor'));
     const batch = cursor.get('nextBatch');

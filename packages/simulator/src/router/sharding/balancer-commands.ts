@@ -19,7 +19,7 @@ export function balancerCollectionStatus(context: RouterContext, request: Comman
   if (context.version.atLeast(6, 0))
     reply.set(
       'chunkSize',
-      new Int32(Math.floor(chunkBytes(context.configShard.access, context.version, collection) / bytesPerMegabyte)),
+      new Int32(Math.floor(chunkBytes(context.configShard.access, context.version) / bytesPerMegabyte)),
     );
   reply.set('balancerCompliant', violation === undefined);
   return violation === undefined ? reply : reply.set('firstComplianceViolation', violation);

@@ -85,7 +85,7 @@ export class Balancer {
     const shards = migration.catalog.shards.map(({ id, draining, zones, stored }) => {
       return { id, draining, zones, bytes: stored.collection(collection.namespace)?.documentBytes ?? 0 };
     });
-    const rangeBytes = version.atLeast(6, 0) ? chunkBytes(configShard.stored, version, collection) : undefined;
+    const rangeBytes = version.atLeast(6, 0) ? chunkBytes(configShard.stored, version) : undefined;
     return { collection, shards, zones: migration.catalog.zonesOf(collection.namespace), rangeBytes };
   }
 

@@ -25,7 +25,6 @@ import {
   errorWithoutCode,
 } from './chunk-lookup.js';
 import { type Migration, moveChunk } from './chunk-migration.js';
-import { mergeableRuns } from './mergeable-chunks.js';
 import { servesKey } from './shard-collection.js';
 
 /** Code of a chunk that has no key at which it can be split. */
@@ -177,18 +176,6 @@ function fills(chunks: readonly Chunk[], min: KeyValues, max: KeyValues): boolea
   );
 }
 
-/**
- * `mergeAllChunksOnShard` (7.0): merges adjacent chunks of a shard that no read at an earlier time can need any more.
- */
-export async function mergeAllChunksCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const namespace = requiredText(request.body, 'mergeAllChunksOnShard');
-  const shard = context.catalog.shard(requiredText(request.body, 'shard'));
-  for (const run of mergeableRuns(context.catalog.sharded(namespace), shard.id, context.clock.current())) {
-    await mergeChunks(context.catalog, context.catalog.sharded(namespace), run);
-  }
-  return new Map();
-}
-
 /** `moveChunk`: moves a whole chunk to another shard. Its router drops its routing, as it does after a split. */
 export async function moveChunkCommand(
   context: RouterContext,
@@ -217,55 +204,6 @@ export async function moveChunkCommand(
   });
   context.routing.forget(namespace);
   return doc(['millis', new Int32(Date.now() - startedMs)]);
-}
-
-/**
- * `moveRange` (6.0): moves the range from `min` to `max` to another shard, and splits its chunk where needed. One of
- * the bounds may be omitted: the chunk's own bound replaces it.
- */
-export async function moveRangeCommand(
-  context: RouterContext,
-  request: CommandRequest,
-  migration: Migration,
-): Promise<Doc> {
-  const { body, signal } = request;
-  const namespace = requiredText(body, 'moveRange');
-  const to = context.catalog.shard(requiredText(body, 'toShard'));
-  const min = docOf(body.get('min'));
-  const max = docOf(body.get('max'));
-  const collection = context.catalog.sharded(namespace);
-  if (min === undefined && max === undefined)
-    throw new CommandError(2, 'BadValue', 'Must specify at least one of min/max');
-  const upper = max === undefined ? undefined : boundKey(collection, max);
-  const chunk =
-    min === undefined ? chunkBelow(collection, upper ?? []) : collection.chunks.find(boundKey(collection, min));
-  if (chunk.shard === to.id) return new Map();
-  const lower = min === undefined ? chunk.min : boundKey(collection, min);
-  await splitOff(context, collection, chunk, [lower, upper ?? chunk.max]);
-  await moveChunk(migration, namespace, lower, to, {
-    waitForDelete: isTrue(body.get('waitForDelete')),
-    forceJumbo: isTrue(body.get('forceJumbo')),
-    signal,
-  });
-  return new Map();
-}
-
-/** The chunk that ends at a bound, or holds the keys just below it. */
-function chunkBelow(collection: ShardedCollection, max: KeyValues): Chunk {
-  const below = collection.chunks.chunks.filter((chunk) => compareKeys(chunk.min, max) < 0);
-  const chunk = below[below.length - 1];
-  if (chunk === undefined) throw new CommandError(2, 'BadValue', 'no chunk lies below this bound');
-  return chunk;
-}
-
-async function splitOff(
-  context: RouterContext,
-  collection: ShardedCollection,
-  chunk: Chunk,
-  bounds: readonly KeyValues[],
-): Promise<void> {
-  const inner = bounds.filter((bound) => compareKeys(bound, chunk.min) !== 0 && compareKeys(bound, chunk.max) !== 0);
-  if (inner.length > 0) await splitChunk(context.catalog, collection, chunk, inner);
 }
 
 /** `clearJumboFlag`. */

@@ -3,7 +3,7 @@ import { compareTimestamps } from '../../bson/compare.js';
 import type { ResumeToken, ResumeTokenVersion } from '../../bson/resume-token.js';
 import type { Doc } from '../../bson/value.js';
 import type { ServerVersion } from '../../node/server-version.js';
-import type { EntryNamespace, OplogEntry } from '../oplog/entry.js';
+import type { EntryNamespace } from '../oplog/entry.js';
 import type { FullDocument, FullDocumentBeforeChange, StreamStage } from '../shard-access.js';
 
 /** The form of a stream's events, by the server's version and the stream's options. */
@@ -28,12 +28,10 @@ export interface EventStyle {
   readonly presentShardKey: (target: EntryNamespace) => readonly string[] | undefined;
   /** Finds the current document for `updateLookup`. */
   readonly lookup: (target: EntryNamespace, documentKey: Doc) => Uint8Array | undefined;
-  /** True while the pre-image of a change exists. */
-  readonly hasPreImage: (entry: OplogEntry, target: EntryNamespace) => boolean;
   readonly tokenVersion: (clusterTime: Timestamp, txnOpIndex: number) => ResumeTokenVersion;
 }
 
-interface StyleSetup extends Pick<EventStyle, 'version' | 'lookup' | 'presentShardKey' | 'hasPreImage'> {
+interface StyleSetup extends Pick<EventStyle, 'version' | 'lookup' | 'presentShardKey'> {
   readonly stage: StreamStage;
   readonly merged: boolean;
   readonly collectionScope: boolean;
@@ -51,7 +49,6 @@ export function eventStyle({
   resumed,
   presentShardKey,
   lookup,
-  hasPreImage,
 }: StyleSetup): EventStyle {
   const usual = tokenVersion(version, splitsEvents);
   return {
@@ -66,7 +63,6 @@ export function eventStyle({
     fullDocumentBeforeChange: stage.fullDocumentBeforeChange,
     presentShardKey,
     lookup,
-    hasPreImage,
     tokenVersion: (clusterTime, txnOpIndex) =>
       resumed !== undefined && !isBeyond(resumed, clusterTime, txnOpIndex) ? resumed.version : usual,
   };

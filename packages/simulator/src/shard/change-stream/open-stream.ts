@@ -32,7 +32,6 @@ export function openChangeStream(state: ShardState, options: ShardStreamOptions)
     lookup: (target, key) =>
       lookup === undefined ? presentDocument(state, target, key) : lookup(`${target.db}.${target.collection}`, key),
     presentShardKey: (target) => presentCollection(state, target)?.target.shardKey,
-    hasPreImage: (entry, target) => target.preImages && state.preImages.keeps(entry),
   });
   return new ShardChangeStream({
     oplog,

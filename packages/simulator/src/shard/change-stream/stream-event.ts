@@ -41,7 +41,7 @@ export function streamEvent(entry: OplogEntry, operationIndex: number, style: Ev
 }
 
 function documentEvent(place: EventPlace, operation: DocumentOperation): StreamEvent {
-  const { entry, style } = place;
+  const { style } = place;
   const described = operation.kind === 'update' ? describedUpdate(operation, style) : undefined;
   const operationType = operation.kind === 'update' && described === undefined ? 'replace' : operation.kind;
   const documentKey = documentKeyOf(operation, style);
@@ -52,13 +52,13 @@ function documentEvent(place: EventPlace, operation: DocumentOperation): StreamE
     doc.set('fullDocument', new RawDocument(operation.after));
   const lookupLast = style.lookupLast && described !== undefined;
   if (described !== undefined && !lookupLast && operation.kind === 'update')
-    addPostImage(doc, entry, operation, documentKey, style);
+    addPostImage(doc, operation, documentKey, style);
   doc.set('ns', targetDoc(operation.target));
   doc.set('documentKey', documentKey);
   if (described !== undefined)
     doc.set(style.rawUpdateDescription ? 'rawUpdateDescription' : 'updateDescription', described);
-  if (operation.kind !== 'insert') addPreImage(doc, entry, operation, style);
-  if (lookupLast && operation.kind === 'update') addPostImage(doc, entry, operation, documentKey, style);
+  if (operation.kind !== 'insert') addPreImage(doc, operation, style);
+  if (lookupLast && operation.kind === 'update') addPostImage(doc, operation, documentKey, style);
   return event;
 }
 

@@ -14,7 +14,7 @@ import { during } from '../execution-error.js';
 import { failure } from '../failure.js';
 import { DocumentSource } from '../read/document-source.js';
 import { filteredAccess } from '../read/read-concern.js';
-import { isOplogRead, oplogReadDocuments } from '../read/oplog-source.js';
+import { OPLOG_NAMESPACE, oplogDocuments } from '../oplog/oplog-documents.js';
 import { queryDocuments } from '../read/query.js';
 import { sourceStageDocuments } from '../read/source-stages.js';
 import type { View } from '../storage/catalog.js';
@@ -258,9 +258,7 @@ function ownCollation(context: CommandContext, collection: Collection | undefine
 }
 
 function oplogRead({ state }: CommandContext, namespace: string | undefined): Iterable<Doc> | undefined {
-  return namespace !== undefined && isOplogRead(namespace)
-    ? decoded(oplogReadDocuments(state, namespace, 1))
-    : undefined;
+  return namespace === OPLOG_NAMESPACE ? decoded(oplogDocuments(state.oplog, state.version, 1)) : undefined;
 }
 
 function* present(documents: Iterable<Uint8Array | undefined>): Generator<Uint8Array> {

@@ -7,6 +7,7 @@ import {
   refreshSessions,
   startSession,
 } from './session-commands.js';
+import { refuseUnsimulated } from '../../node/unsimulated.js';
 import { appendOplogNote, hashElement, resizeOplog } from './administration.js';
 import { aggregate } from './aggregate.js';
 import { alone, existing, named, renamed, usedInDatabase, withNewIndexes } from './alone.js';
@@ -17,7 +18,6 @@ import { count, distinct } from './count-distinct.js';
 import { create } from './create.js';
 import { deleteDocuments } from './delete.js';
 import { drop, dropDatabase } from './drop.js';
-import { explain } from './explain.js';
 import { find } from './find.js';
 import { findAndModify } from './find-and-modify.js';
 import { getMore, killCursors } from './get-more.js';
@@ -76,7 +76,8 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['killAllSessions', killSessions],
   ['commitTransaction', commitTransaction],
   ['abortTransaction', abortTransaction],
-  ['explain', explain],
+  ['bulkWrite', ({ request }) => refuseUnsimulated(request)],
+  ['explain', ({ request }) => refuseUnsimulated(request)],
   ['killOp', killOperation],
   ['currentOp', currentOperations],
   ['prepareTransaction', prepareTransaction],

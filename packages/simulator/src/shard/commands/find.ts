@@ -2,17 +2,16 @@ import { parseCollation } from '../../bson/collation.js';
 import { Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
 import { during } from '../execution-error.js';
 import { failure } from '../failure.js';
 import { DocumentSource } from '../read/document-source.js';
 import { filteredAccess } from '../read/read-concern.js';
-import { isOplogRead, oplogReadDocuments } from '../read/oplog-source.js';
+import { OPLOG_NAMESPACE, oplogDocuments } from '../oplog/oplog-documents.js';
 import { filteredDocuments, queryDocuments, type Query } from '../read/query.js';
 import { recordScan } from '../read/record-scan.js';
-import { TailSource } from '../read/tail-source.js';
-import { collectionTail, oplogTail } from '../read/tail.js';
 import type { Collection } from '../storage/collection.js';
 import { aggregateView } from './aggregate.js';
 import {
@@ -65,11 +64,8 @@ export async function find(context: CommandContext): Promise<Doc> {
   const view = state.catalog.view(namespace);
   requireExpectedCollection(context, namespace, collection);
   if (view !== undefined) return aggregateView(context, view, viewPipeline(query));
-  if (collection === undefined && !isOplogRead(namespace)) return missingReply(query, namespace);
-  const tails = isTrue(request.body.get('tailable'));
-  const source = tails
-    ? tailSource(context, collection, query)
-    : documentSource(context, namespace, collection, query, point);
+  if (collection === undefined && namespace !== OPLOG_NAMESPACE) return missingReply(query, namespace);
+  const source = documentSource(context, collection, query, point);
   const noTimeout = isTrue(request.body.get('noCursorTimeout'));
   const owner = {
     namespace,
@@ -91,7 +87,6 @@ export async function find(context: CommandContext): Promise<Doc> {
 
 function documentSource(
   context: CommandContext,
-  namespace: string,
   collection: Collection | undefined,
   query: Query,
   point: ReadPoint,
@@ -99,22 +94,11 @@ function documentSource(
   const { request, state } = context;
   const documents =
     collection === undefined
-      ? oplogEntries(context, namespace, query)
+      ? oplogEntries(context, query)
       : queryDocuments(collection, query, point.view, filteredAccess(request));
   const { records } = query;
   const token = records?.showsToken === true ? () => records.token : undefined;
   return new DocumentSource(documents, state.history, point.atClusterTime, token);
-}
-
-/**
- * A source that stays open at the end of a capped collection.
- * @throws CommandError 9 or 2 for reads that cannot be tailed
- */
-function tailSource({ request, state }: CommandContext, collection: Collection | undefined, query: Query): TailSource {
-  if (isTrue(request.body.get('singleBatch')))
-    throw failure.failedToParse("Cannot use tailable option with the 'singleBatch' option");
-  const take = collection === undefined ? oplogTail(state, query) : collectionTail(collection, query);
-  return new TailSource(take, state.oplog, isTrue(request.body.get('awaitData')));
 }
 
 /** Parses the fields of a find. @throws CommandError for wrong types and negative numbers */
@@ -123,9 +107,9 @@ function readQuery(context: CommandContext, ofCollection: Query['collation']): Q
   const skip = optionalNumber(context, 'skip') ?? 0;
   const limit = Math.abs(optionalNumber(context, 'limit') ?? 0);
   const batchSize = optionalNumber(context, 'batchSize') ?? 0;
-  if (isTrue(context.request.body.get('awaitData')) && !isTrue(context.request.body.get('tailable'))) {
+  if (isTrue(context.request.body.get('tailable'))) throw unsimulated('a tailable cursor of find');
+  if (isTrue(context.request.body.get('awaitData')))
     throw failure.failedToParse('Cannot set awaitData without tailable');
-  }
   if (skip < 0) throw failure.badValue(`BSON field 'skip' value must be >= 0, actual value '${skip}'`);
   if (batchSize < 0) throw failure.badValue(`BSON field 'batchSize' value must be >= 0, actual value '${batchSize}'`);
   return {
@@ -148,10 +132,10 @@ function nonEmpty(doc: Doc | undefined): Doc | undefined {
   return doc === undefined || doc.size === 0 ? undefined : doc;
 }
 
-/** The oplog and the pre-images only support natural order, forward or backward. */
-function oplogEntries({ state }: CommandContext, namespace: string, query: Query): Generator<Uint8Array | undefined> {
+/** The oplog only supports natural order, forward or backward. */
+function oplogEntries({ state }: CommandContext, query: Query): Generator<Uint8Array | undefined> {
   const direction = (numberOf(query.sort?.get('$natural')) ?? 1) < 0 ? -1 : 1;
-  return filteredDocuments(oplogReadDocuments(state, namespace, direction), query);
+  return filteredDocuments(oplogDocuments(state.oplog, state.version, direction), query);
 }
 
 /** A missing collection has no documents, but an invalid filter is refused all the same. */

@@ -13,18 +13,6 @@ describe('cursors and pipelines of the official driver', () => {
   });
   afterAll(() => driven[Symbol.asyncDispose]());
 
-  it('follows a capped collection with a tailable cursor that waits', async () => {
-    const db = client.db('crud_tail');
-    const log = await db.createCollection<{ n: number }>('log', { capped: true, size: 4096, max: 3 });
-    await log.insertMany([1, 2, 3, 4].map((n) => ({ n })));
-    const cursor = log.find({}, { tailable: true, awaitData: true, maxAwaitTimeMS: 5_000, projection: { _id: 0 } });
-    expect([await cursor.next(), await cursor.next(), await cursor.next()]).toEqual([{ n: 2 }, { n: 3 }, { n: 4 }]);
-    const next = cursor.next();
-    await log.insertOne({ n: 5 });
-    expect(await next).toEqual({ n: 5 });
-    await cursor.close();
-  });
-
   it('writes the results of a pipeline with $out', async () => {
     const collection = await filled(driven, client, 'crud_out');
     const db = client.db('crud_out');

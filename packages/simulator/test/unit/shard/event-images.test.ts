@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { Deployment } from '../../../src/node/deployment.js';
-import { ServerVersion } from '../../../src/node/server-version.js';
 import { eventsOf } from './stream-events.js';
 import { failureOf, VersionedShard } from './versioned-shard.js';
 
@@ -33,12 +31,6 @@ describe('pre- and post-images', () => {
       ['delete', undefined, { _id: 1, v: 3 }],
     ]);
     expect(Object.keys(events[1] ?? {}).at(-1)).toBe('fullDocumentBeforeChange');
-    const kept = (await fixture.found('config', { find: 'system.preimages' })) as { preImage: unknown }[];
-    expect(kept.map(({ preImage }) => preImage)).toEqual([
-      { _id: 1, v: 1 },
-      { _id: 1, v: 2 },
-      { _id: 1, v: 3 },
-    ]);
   });
 
   it('are null where they are not kept, and an error where they are required', async () => {
@@ -61,20 +53,6 @@ describe('pre- and post-images', () => {
       'configured to require a post-image for all update events, but the post-image was not found for event: ' +
         '{operationType: "update"',
     );
-  });
-
-  it('expire', async () => {
-    const deployment = new Deployment(ServerVersion.parse('7.0'));
-    using fixture = new VersionedShard('7.0', { deployment });
-    await fixture.run('db', { create: 'c', changeStreamPreAndPostImages: { enabled: true } });
-    const from = fixture.now();
-    await change(fixture);
-    deployment.preImageExpirySeconds = 10;
-    fixture.nowMs += 9000;
-    expect(await eventsOf(fixture, from, { fullDocumentBeforeChange: 'required' })).toHaveLength(4);
-    fixture.nowMs += 2000;
-    expect((await eventsOf(fixture, from, images)).at(-1)?.['fullDocumentBeforeChange']).toBe(null);
-    expect(await fixture.found('config', { find: 'system.preimages' })).toEqual([]);
   });
 
   it('are of other kinds before 6.0', async () => {

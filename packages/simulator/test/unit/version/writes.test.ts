@@ -35,17 +35,6 @@ describe('writes by release', () => {
     expect(stored.map(({ t }) => t.$timestamp.t === 0)).toEqual([true, false, true]);
   });
 
-  it('keep them by bulkWrite too, whose deletes have nothing to keep', async () => {
-    using shard = shardOf('8.0');
-    const ops = [
-      { insert: 0, document: { _id: 1, t: zero } },
-      { insert: 0, document: { _id: 2 } },
-      { delete: 0, filter: { _id: 2 } },
-    ];
-    await shard.run('admin', { bulkWrite: 1, ops, nsInfo: [{ ns: 'db.c' }], bypassEmptyTsReplacement: true });
-    expect(await shard.found('db', { find: 'c' })).toEqual([{ _id: 1, t: { $timestamp: { t: 0, i: 0 } } }]);
-  });
-
   it.each(['insert', 'update', 'findAndModify'] as const)(
     'before 7.0 %s does not know bypassEmptyTsReplacement',
     async (command) => {

@@ -48,6 +48,15 @@ describe('a command', () => {
     expect((await shard.run('db', doc(['listShards', new Int32(1)]))).get('code')).toEqual(new Int32(59));
   });
 
+  it('that is not simulated is refused by name', async () => {
+    const command = doc(['explain', doc(['find', 'c'])]);
+    for (const client of [router, shard])
+      expect(Object.fromEntries(await client.run('db', command))).toMatchObject({
+        code: new Int32(115),
+        errmsg: 'explain is not part of this simulation',
+      });
+  });
+
   it.each<[string, Value]>([
     ['$where', doc(['$where', 'true'])],
     ['$near', doc(['a', doc(['$near', [0, 0].map((at) => new Int32(at))])])],

@@ -68,7 +68,8 @@ describe('OP_MSG', () => {
     expect(readMessage(frameOf(1 << 20, bodySection)).body.equals(body)).toBe(true);
   });
 
-  it.each([1, 2])('is the same after packing and unpacking with compressor %i', (compressorId) => {
+  it('is the same after packing and unpacking', () => {
+    const compressorId = 2;
     const frame = Buffer.concat([messagePrefix(body.length, 7, 3, 0), body]);
     expect(unpackFrame(packFrame(frame, compressorId))).toEqual({ frame, compressorId });
     expect(unpackFrame(frame).frame).toBe(frame);
