@@ -15,6 +15,7 @@ import type {
   FleetMembership,
   FleetStarters,
 } from '@convoy/cli/environment/fleet/start-fleet';
+import { freePort } from '@convoy/testbed/process/free-port';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
 /** Without the tests' own Redis, as processes are started. */
@@ -32,7 +33,8 @@ export async function startCoordinatorHere(
   name = 'coordinator',
 ): Promise<FleetCoordinator> {
   const config = configFile(folder, name, { ...membership, ...settings });
-  let running = await startCoordinator({ config, port: '0' }, environment());
+  // It starts again on this port: one that the system gives would be given to others meanwhile.
+  let running = await startCoordinator({ config, port: String(await freePort()) }, environment());
   const { url } = running;
   return {
     url,

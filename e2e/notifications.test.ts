@@ -43,7 +43,7 @@ test('a lone instance sends its own notifications (servers from 5.0)', ofLone, a
   await expect.poll(events, { timeout: 60_000 }).toEqual(['ready']);
   await clusters.commit(instance.client);
   await expect.poll(events, { timeout: 60_000 }).toEqual(['ready', 'committed']);
-  expect(await (await fetch(`${instance.url}/metrics`)).text()).toContain(
-    'convoy_notifications_total{event="committed",result="sent"} 1',
-  );
+  await expect
+    .poll(async () => (await fetch(`${instance.url}/metrics`)).text(), { timeout: 60_000 })
+    .toContain('convoy_notifications_total{event="committed",result="sent"} 1');
 });

@@ -97,9 +97,9 @@ test.skipIf(!hasOpenssl)(
       const committed = await convoy('commit', '--wait', ...service);
       expect(committed).toMatchObject({ code: 0, stderr: '' });
       await expect.poll(events, { timeout: 60_000 }).toEqual(['ready', 'committed']);
-      expect(await metricsOf(url, authority)).toContain(
-        'convoy_notifications_total{event="committed",result="sent"} 1',
-      );
+      await expect
+        .poll(() => metricsOf(url, authority), { timeout: 60_000 })
+        .toContain('convoy_notifications_total{event="committed",result="sent"} 1');
       expect((await convoy('progress', ...service)).stdout).toMatch(/\nBy this instance alone: Verified: [\d,]+ doc/);
       await clusters.expectEqual();
     } finally {

@@ -40,6 +40,9 @@ import { LastCommands, withoutFollowed } from './followed-command.js';
  */
 const COMMAND_LIMIT_MS = 30_000;
 
+/** Less time is not worth a message. A timer of the wait before may also fire a little early. */
+const SEND_MIN_MS = 5;
+
 /** Maximum remembered commands, for the dashboard. */
 const COMMANDS_RETAINED = 20;
 
@@ -238,7 +241,8 @@ export class FleetDirector {
     if (ids.length === 0) return new Map();
     const open = withoutFollowed(command, ids, snapshot, this.#last);
     const left_ms = Math.ceil(until_ms - this.#clock.monotonic_ms());
-    if (left_ms <= 0) return new Map(ids.map((id) => [id, open.includes(id) ? notSentInTime : { success: true }]));
+    if (left_ms <= SEND_MIN_MS)
+      return new Map(ids.map((id) => [id, open.includes(id) ? notSentInTime : { success: true }]));
     const sent = await this.#sender.send(command, open, left_ms).catch((error: unknown) => {
       throw notSent(error, command.name, this.whyDisconnected);
     });

@@ -131,9 +131,10 @@ describe.skipIf(!hasOpenssl)(hasOpenssl ? 'TLS of the API' : 'TLS of the API nee
 
   it('closes while a handshake is not complete', async () => {
     await serve(authority.issue('server'));
-    const silent = connectPlain(portOf(), '127.0.0.1');
+    const accepted = new Promise((resolve) => app?.server.once('connection', resolve));
+    const silent = connectPlain(portOf(), '127.0.0.1').on('error', () => undefined);
     const ended = new Promise((resolve) => silent.once('close', resolve));
-    await new Promise((resolve) => silent.once('connect', resolve));
+    await accepted;
     await app?.close();
     app = undefined;
     await ended;

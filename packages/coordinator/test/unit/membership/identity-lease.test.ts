@@ -10,10 +10,10 @@ const clock = { now_ms: () => 0, monotonic_ms: () => 0 };
 const identity = { id: 'shard0', syncID: 'shard0', incarnation: 'own', release: '2.0.0' };
 
 /** The lease of a process whose connection answers the question for the holder in this way. */
-function leaseWith(get: () => Promise<string | null>): IdentityLease {
+function leaseWith(get: () => Promise<string | null>, identityLease_ms = 1_000): IdentityLease {
   const connection: Pick<RedisConnection, 'get'> = { get };
   const keys = fleetKeys('blue', '');
-  const timings = { ...fleetTimingsDefault, identityLease_ms: 50 };
+  const timings = { ...fleetTimingsDefault, identityLease_ms };
   const signature = new FleetSignature(undefined, '{convoy:blue}', clock, pino({ level: 'silent' }));
   return new IdentityLease(connection as RedisConnection, keys, identity, timings, signature);
 }
@@ -35,7 +35,7 @@ describe('whether another process has the identity', () => {
   });
 
   it('stays unknown while Redis is lost', async () => {
-    const lease = leaseWith(() => Promise.reject(new Error('Connection is closed.')));
+    const lease = leaseWith(() => Promise.reject(new Error('Connection is closed.')), 50);
     await expect(lease.isTaken()).rejects.toMatchObject({ error: 'redisUnavailable' });
   });
 });

@@ -61,7 +61,7 @@ describe.each(['5.0', '8.0'] as const)('several clients at once on %s', (version
       }),
       // What happens at once does not happen twice in the same order: looking for a smaller case would find another
       // one.
-      { ...runs(8, 100), endOnFailure: true, timeout: stuckMs },
+      { ...runs(8, 100), endOnFailure: true, timeout: 4 * stuckMs },
     );
   });
 });
