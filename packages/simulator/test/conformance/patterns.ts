@@ -275,9 +275,9 @@ export const patterns: readonly Pattern[] = [
   {
     name: 'token of the moment',
     paths: ['cursor.postBatchResumeToken._data'],
-    steps: ['06-resume-and-errors:25', '06-resume-and-errors:27', '06-resume-and-errors:28'],
+    steps: ['06-resume-and-errors:25'],
     covers: { value: isBatchToken },
-    reason: 'The same, for a first batch that holds the last event, and for streams that resume at the next token.',
+    reason: 'The same, for a first batch that holds the last event.',
   },
   {
     name: 'bytes of the oplog',

@@ -25,6 +25,10 @@ export interface PlayedStep {
 const eventsWaitMs = 10_000;
 /** How long a recorded empty batch is waited for. */
 const emptyBatchMs = 40;
+/** Limit for a stream without events to pass its last one: nodes without no-ops never do. */
+const idleWaitMs = 2_000;
+/** The text of a resume token that is of a time alone, without an event. */
+const timeToken = /^82[0-9A-F]{16}2B0229/;
 
 /** Plays files of the corpus, one after the other, on one stage. */
 export class Replay {
@@ -85,20 +89,20 @@ export class Replay {
   }
 
   /**
-   * Reads a stream until it has given as many events as were recorded; what it gives beyond them is kept for the next
-   * step.
+   * Reads a stream until it has given as many events as were recorded, or has passed the last one where none were; what
+   * it gives beyond them is kept for the next step.
    */
   async #collectEvents(step: Step, command: Doc, wanted: number): Promise<Doc> {
     const key = JSON.stringify(command.get('getMore'));
     const events = this.#early.get(key) ?? [];
-    const deadlineMs = Date.now() + eventsWaitMs;
+    const deadlineMs = Date.now() + (wanted === 0 ? idleWaitMs : eventsWaitMs);
     let reply: Doc;
     do {
       reply = await this.stage.send(step, new Map(command).set('maxTimeMS', new Int32(emptyBatchMs)));
       const batch = cursorOf(reply)?.get('nextBatch');
       if (!Array.isArray(batch)) return reply;
       events.push(...batch);
-    } while (events.length < wanted && Date.now() < deadlineMs);
+    } while ((wanted === 0 ? standsAtEvent(reply) : events.length < wanted) && Date.now() < deadlineMs);
     const given = events.splice(0, wanted);
     this.#early.set(key, events);
     const cursor = cursorOf(reply)?.set('nextBatch', given);
@@ -125,6 +129,13 @@ function idOf(cursor: Doc): string {
 
 function tokenOf(event: Value | undefined): Value | undefined {
   return event instanceof Map ? event.get('_id') : undefined;
+}
+
+/** Whether a stream has not yet passed its last event, as it does with the next no-op. */
+function standsAtEvent(reply: Doc): boolean {
+  const token = cursorOf(reply)?.get('postBatchResumeToken');
+  const text = token instanceof Map ? token.get('_data') : undefined;
+  return typeof text === 'string' && !timeToken.test(text);
 }
 
 function recordedEvents(recorded: Json): number | undefined {

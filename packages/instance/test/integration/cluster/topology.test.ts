@@ -67,7 +67,7 @@ test('reads in flight survive that a primary steps down: each fails as retryable
     const reader = async (): Promise<void> => {
       let outcome: string;
       do outcomes.add((outcome = await read().catch(classify)));
-      while (!outcomes.has('retryable') || outcome === 'retryable');
+      while (!signal.aborted && (!outcomes.has('retryable') || outcome === 'retryable'));
     };
     const readers = Array.from({ length: 6 }, reader);
     await cluster.router.command('admin', { replSetStepDown: 2, force: true }, { signal });

@@ -23,7 +23,7 @@ const text = 'x'.repeat(8_000);
 /** Before, during and after the copy. */
 const changesMax = isFullRun ? 900 : 450;
 /** Slow enough for several pieces of a second. */
-const slowly = { loadRateBytesPerSecond: 2 * 2 ** 20 };
+const slowly = { loadRateBytesPerSecond: 2 ** 20 };
 const inNaturalOrder = [{ database: 'shop', collections: ['orders'] }];
 
 const change = fc.record({

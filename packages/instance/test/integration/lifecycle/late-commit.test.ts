@@ -55,7 +55,7 @@ it('a commit that the destination could not record in time is not taken once it 
       ['update', /may still begin. Keep the writers of the source stopped/],
     ] as const) {
       await withhold(command, 'alwaysOn');
-      await expect(instance.commit(undefined, 1_000)).rejects.toMatchObject({
+      await expect(instance.commit(undefined, 5_000)).rejects.toMatchObject({
         error: 'commandTimedOut',
         errorDescription: expect.stringMatching(answer) as string,
       });

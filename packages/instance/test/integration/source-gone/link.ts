@@ -18,11 +18,11 @@ export class Link implements AsyncDisposable {
     return link;
   }
 
-  /** The router's address through the link. Clients that find it cut or frozen wait for two seconds instead of ten. */
+  /** The router's address through the link. Clients that find it cut or frozen wait for five seconds instead of ten. */
   get connectionString(): string {
     const url = new URL(this.target.href);
     url.port = String(this.port);
-    for (const limit of ['serverSelectionTimeoutMS', 'connectTimeoutMS']) url.searchParams.set(limit, '2000');
+    for (const limit of ['serverSelectionTimeoutMS', 'connectTimeoutMS']) url.searchParams.set(limit, '5000');
     return url.href;
   }
 

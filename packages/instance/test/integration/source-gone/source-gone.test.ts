@@ -85,14 +85,16 @@ describe('a committed migration whose source is away', () => {
       await before.close();
       link[how]();
       await using instance = await startWithout('COMMITTED');
-      expect(await instance.progress()).toMatchObject({
-        canWrite: true,
-        collectionCopy,
-        totalEventsApplied,
-        directionMapping,
-        verification,
-        warnings,
-      });
+      await expect
+        .poll(() => instance.progress())
+        .toMatchObject({
+          canWrite: true,
+          collectionCopy,
+          totalEventsApplied,
+          directionMapping,
+          verification,
+          warnings,
+        });
       await instance.untilReady();
       const { status, body } = await instance.command('reverse');
       expect({ status, error: body.error as unknown }).toEqual({ status: 503, error: 'sourceUnavailable' });

@@ -86,7 +86,7 @@ describe('during writes', () => {
         return Promise.resolve();
       };
     const comparing = clusters.compare({
-      options: { rule: { settle_ms: 1_000, looksMin: 3 }, generationsMax: 20, record_ms: 50 },
+      options: { rule: { settle_ms: 3_000, looksMin: 3 }, generationsMax: 20, record_ms: 50 },
       entered: (phase) => {
         if (phase === 'checking again') rechecks = 0;
         if (phase === 'comparing definitions') stop.abort();
