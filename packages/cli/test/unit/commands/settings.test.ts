@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
 import {
   addSettings,
@@ -13,6 +13,7 @@ const clusters = ['--cluster0', 'mongodb://a/', '--cluster1', 'mongodb://b/'];
 
 const warnings = vi.spyOn(console, 'error').mockImplementation(() => undefined);
 beforeEach(() => warnings.mockClear());
+afterAll(() => warnings.mockRestore());
 
 function parsed(...args: string[]) {
   const command = addSettings(new Command('instance').exitOverride(), instanceSettings);
