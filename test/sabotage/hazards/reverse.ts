@@ -72,10 +72,10 @@ export const reverseHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the check who leads, after a reason against a swap of the clusters',
-        file: instance('lifecycle/leader/swap-clusters.ts'),
-        symbol: 'swapUnlessDeposed',
-        find: 'if (!signal.aborted) await deps.records.confirmLeader(leaderEpoch, signal);\n',
+        takesOut: 'the check who leads, after a failure of a leader',
+        file: instance('lifecycle/leader/lead-unless-deposed.ts'),
+        symbol: 'leadUnlessDeposed',
+        find: 'if (!signal.aborted && !isStaleEpoch(error)) await records.confirmLeader(leaderEpoch, signal);\n',
         replace: '',
         tests: [
           instanceTest(

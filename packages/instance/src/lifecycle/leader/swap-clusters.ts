@@ -7,13 +7,11 @@ import { clearDirection, readStoredEntries, storeEntries } from '../../store/tas
 import { type UuidPair, UuidPairs } from '../../store/uuid-pairs.js';
 import { withTaskBounds } from './initialise.js';
 import { checkReverse } from './check-reverse.js';
+import { leadershipInterval_ms, leadUnlessDeposed } from './lead-unless-deposed.js';
 import { type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
 import { movedCatalog } from '../migration/moved-catalog.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
-
-/** Interval at which a process that is not the leader checks whether it is now. */
-const leadershipInterval_ms = 500;
 
 /** Whether a task has taken the command to reverse the migration in its present direction. */
 export function isReverseRequested(record: MigrationRecord, task: { reverseRequested?: number } | undefined): boolean {
@@ -33,25 +31,10 @@ export async function swapWhenRequested(deps: MigrationDependencies, signal: Abo
     signal,
   );
   while (!isSwapped(watch.view)) {
-    if (fleet.isLeader()) await swapUnlessDeposed(deps, signal);
+    if (fleet.isLeader())
+      await leadUnlessDeposed(deps, (leaderEpoch) => swapAsLeader(deps, leaderEpoch, signal), signal);
     else await runtime.clock.sleep(leadershipInterval_ms, signal);
     await watch.refresh(signal);
-  }
-}
-
-async function swapUnlessDeposed(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
-  try {
-    const leaderEpoch = await deps.records.takeLeaderEpoch(signal);
-    stepDone('reverseStarted');
-    await swapAsLeader(deps, leaderEpoch, signal).catch(async (error: unknown) => {
-      // What a deposed leader finds fails nobody: its successor may have swapped the clusters, which then change.
-      if (!signal.aborted) await deps.records.confirmLeader(leaderEpoch, signal);
-      throw error;
-    });
-  } catch (error) {
-    if (!(error instanceof ConvoyError) || error.error !== 'staleEpoch') throw error;
-    deps.runtime.logger.info({ event: 'leadershipLost' }, 'another instance leads');
-    await deps.runtime.clock.sleep(leadershipInterval_ms, signal);
   }
 }
 
@@ -63,6 +46,7 @@ async function swapUnlessDeposed(deps: MigrationDependencies, signal: AbortSigna
  */
 async function swapAsLeader(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { runtime, source, destination, records, watch, metadata, fleet } = deps;
+  stepDone('reverseStarted');
   const { record, tasks } = await watch.refresh(signal);
   const { reversal } = record;
   if (record.phase !== 'committed' || !reversal) return;

@@ -8,30 +8,18 @@ import { buildDeferredIndexes } from '../leader/deferred-indexes.js';
 import { beginReverse } from '../leader/begin-reverse.js';
 import { finalTotal } from '../leader/final-total.js';
 import { initialise } from '../leader/initialise.js';
+import { leadershipInterval_ms, leadUnlessDeposed } from '../leader/lead-unless-deposed.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
 
-/**
- * Interval at which a process that is not the leader checks whether it is now; changes of the fleet wake it as well.
- */
-const leadershipInterval_ms = 500;
-
 /** Leads whenever the fleet elects this process, until the migration is committed; a deposed leader waits again. */
 export async function leadWhenElected(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
-  const { runtime, watch } = deps;
   for (;;) {
-    await watch.until((seen) => allTasks(seen, (task) => task.started), signal);
+    await deps.watch.until((seen) => allTasks(seen, (task) => task.started), signal);
     if (!(await isElected(deps, signal))) return;
-    try {
-      await lead(deps, signal);
-      return;
-    } catch (error) {
-      if (!(error instanceof ConvoyError) || error.error !== 'staleEpoch') throw error;
-      runtime.logger.info({ event: 'leadershipLost' }, 'another instance leads');
-      await runtime.clock.sleep(leadershipInterval_ms, signal);
-    }
+    if (await leadUnlessDeposed(deps, (leaderEpoch) => lead(deps, leaderEpoch, signal), signal)) return;
   }
 }
 
@@ -44,18 +32,10 @@ async function isElected({ runtime, fleet, watch }: MigrationDependencies, signa
   return false;
 }
 
-async function lead(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
-  const { runtime, records } = deps;
-  const leaderEpoch = await records.takeLeaderEpoch(signal);
+async function lead(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   await untilLeaseIsHeld(deps, leaderEpoch, signal);
-  runtime.logger.info({ event: 'leading', leaderEpoch }, 'this instance leads');
-  try {
-    await leadWith(deps, leaderEpoch, signal);
-  } catch (error) {
-    // A failure of a deposed leader does not fail the migration: its successor does the work.
-    if (!signal.aborted) await records.confirmLeader(leaderEpoch, signal);
-    throw error;
-  }
+  deps.runtime.logger.info({ event: 'leading', leaderEpoch }, 'this instance leads');
+  await leadWith(deps, leaderEpoch, signal);
 }
 
 /**

@@ -1,0 +1,43 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { MigrationRecords } from '../../store/migration-record.js';
+import type { Runtime } from '../migration/runtime.js';
+
+/**
+ * Interval at which a process that is not the leader checks whether it is now; changes of the fleet wake it as well.
+ */
+export const leadershipInterval_ms = 500;
+
+/**
+ * Does a leader's work under a new epoch. A failure of a leader that another one has replaced fails nobody: its
+ * successor does the work.
+ * @param work gets the epoch
+ * @returns whether the work is done: false, after an interval, once another instance leads
+ * @throws what the work of the present leader throws
+ */
+export async function leadUnlessDeposed(
+  deps: {
+    readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
+    readonly records: Pick<MigrationRecords, 'takeLeaderEpoch' | 'confirmLeader'>;
+  },
+  work: (leaderEpoch: number) => Promise<void>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { runtime, records } = deps;
+  try {
+    const leaderEpoch = await records.takeLeaderEpoch(signal);
+    await work(leaderEpoch).catch(async (error: unknown) => {
+      if (!signal.aborted && !isStaleEpoch(error)) await records.confirmLeader(leaderEpoch, signal);
+      throw error;
+    });
+    return true;
+  } catch (error) {
+    if (!isStaleEpoch(error)) throw error;
+    runtime.logger.info({ event: 'leadershipLost' }, 'another instance leads');
+    await runtime.clock.sleep(leadershipInterval_ms, signal);
+    return false;
+  }
+}
+
+function isStaleEpoch(error: unknown): boolean {
+  return error instanceof ConvoyError && error.error === 'staleEpoch';
+}
