@@ -38,6 +38,9 @@ function presentOnly(handler: CommandHandler): CommandHandler {
   };
 }
 
+/** Commands that members of some releases have and that are not simulated. */
+const unsimulatedCommands = ['bulkWrite', 'explain', 'getClusterParameter', 'setClusterParameter'];
+
 /** Every command that a shard answers itself, by its names. */
 export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string, CommandHandler>([
   ['insert', insert],
@@ -76,12 +79,11 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['killAllSessions', killSessions],
   ['commitTransaction', commitTransaction],
   ['abortTransaction', abortTransaction],
-  ['bulkWrite', ({ request }) => refuseUnsimulated(request)],
-  ['explain', ({ request }) => refuseUnsimulated(request)],
   ['killOp', killOperation],
   ['currentOp', currentOperations],
   ['prepareTransaction', prepareTransaction],
   ['coordinateCommitTransaction', recoverCommitDecision],
+  ...unsimulatedCommands.map((name): [string, CommandHandler] => [name, ({ request }) => refuseUnsimulated(request)]),
 ]);
 
 /** Names of those commands. */

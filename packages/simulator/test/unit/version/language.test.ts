@@ -5,8 +5,8 @@ import { failureOf, VersionedShard } from '../shard/versioned-shard.js';
 
 type Json = Record<string, unknown>;
 
-/** Stages of the table that are not asked for in a pipeline of a shard: they have files and tests of their own. */
-const askedElsewhere: ReadonlySet<string> = new Set(['$changeStreamSplitLargeEvent', '$shardedDataDistribution']);
+/** A stage of the table that is not asked for in a pipeline of a shard: it has a file and tests of its own. */
+const askedElsewhere = '$changeStreamSplitLargeEvent';
 
 /** A pipeline that uses a name, and what a release answers that has never heard of it (recorded on 5.0.7). */
 const uses: Readonly<Record<LanguagePart, (name: string) => { stage: Json; unknown: object }>> = {
@@ -80,7 +80,7 @@ describe.each(releaseSeries)('the languages of %s', (series) => {
     using shard = new VersionedShard(series);
     await shard.run('db', { insert: 'c', documents: [{ _id: 1, n: 1 }] });
     const version = ServerVersion.parse(series);
-    for (const { part, name, since } of names.filter((each) => !askedElsewhere.has(each.name))) {
+    for (const { part, name, since } of names.filter((each) => each.name !== askedElsewhere)) {
       const { stage, unknown } = uses[part](name);
       const failed = await answer(shard, stage);
       const isKnown = version.atLeast(...since);
@@ -94,6 +94,22 @@ describe.each(releaseSeries)('the languages of %s', (series) => {
       else expect(failed, name).toMatchObject(unknown);
     }
   });
+});
+
+it.each([
+  ['explain', '4.4', null],
+  ['getClusterParameter', '6.0', '5.0'],
+  ['setClusterParameter', '6.0', '5.0'],
+  ['bulkWrite', '8.0', '7.0'],
+] as const)('members refuse %s by name since %s, and do not know it before', async (name, since, before) => {
+  using shard = new VersionedShard(since);
+  expect(await failureOf(shard.run('admin', { [name]: 1 }))).toEqual({
+    code: 115,
+    message: `${name} is not part of this simulation`,
+  });
+  if (before === null) return;
+  using older = new VersionedShard(before);
+  expect(await failureOf(older.run('admin', { [name]: 1 }))).toMatchObject({ code: 59 });
 });
 
 /** What is known may fail for its operand, but not as unknown. */
