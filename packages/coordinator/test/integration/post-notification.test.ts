@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { ScratchFolder } from '../../../testbed/src/process/scratch-folder.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '@convoy/api/configuration/secret';
@@ -109,8 +110,10 @@ describe('an attempt to send a notification', () => {
   });
 
   it('ends after its time limit at a receiver that hangs', async () => {
-    server.answer = () => undefined;
-    expect(await post(server.url, {}, 300)).toEqual({ result: 'retry', reason: 'ETIMEDOUT', after_ms: 0 });
+    const hanging: ServerResponse[] = [];
+    server.answer = (response) => void hanging.push(response);
+    expect(await post(server.url, {}, 3_000)).toEqual({ result: 'retry', reason: 'ETIMEDOUT', after_ms: 0 });
+    expect(hanging).toHaveLength(1);
   });
 
   it('is repeated when nobody listens, or the name is unknown', async () => {

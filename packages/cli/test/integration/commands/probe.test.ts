@@ -69,7 +69,8 @@ describe('convoy probe', () => {
     expect(await scratchDatabases()).toEqual([]);
     const recording = readFileSync(file, 'utf8');
     const ports = [...new URL(uri().split(',')[0] ?? '').host.matchAll(/\d{4,5}$/g)].map(([port]) => port);
-    for (const port of ports) expect(recording).not.toMatch(new RegExp(`[\\w.]:${port}\\b`));
+    // Other numbers may hold its digits.
+    for (const port of ports) expect(recording).not.toMatch(new RegExp(`\\b${port}\\b`));
     for (const own of [':secret', 'convoy_probe_']) expect(recording).not.toContain(own);
     const lines = recording
       .trimEnd()
