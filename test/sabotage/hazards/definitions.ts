@@ -145,7 +145,7 @@ export const definitionHazards: readonly Hazard[] = [
         takesOut: 'the care for shards that did not answer',
         file: instance('catalog/read/read-indexes.ts'),
         symbol: 'indexStatsByShard',
-        find: 'if (code !== unauthorizedCode && code !== serverCode.namespaceNotFound) throw failure;',
+        find: 'if (code !== unauthorizedCode && code !== serverErrorCode.namespaceNotFound) throw failure;',
         replace: 'if (code === null) throw failure;',
         tests: [
           instanceTest(

@@ -4,7 +4,7 @@ import { encodeValue, type RawValue } from '../bson/scan.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { CollectionPlan } from './plan/destination-plan.js';
 import { namespaceOf } from './namespace.js';
-import { serverCode } from './server-code.js';
+import { serverErrorCode } from '../cluster/server-error-code.js';
 
 /** `_id`s reported per index: enough to start with, few enough for a list. */
 const idsMax = 100;
@@ -53,7 +53,8 @@ export async function violationOf(
   signal: AbortSignal,
 ): Promise<UniqueViolation | null> {
   if (!(failure instanceof MongoServerError)) return null;
-  if (failure.code !== serverCode.duplicateKey && failure.code !== serverCode.cannotConvertIndexToUnique) return null;
+  if (failure.code !== serverErrorCode.duplicateKey && failure.code !== serverErrorCode.cannotConvertIndexToUnique)
+    return null;
   const ids: unknown[] = [];
   for (const { violations, keyValue } of repliesOf(failure)) {
     if (violations !== undefined) ids.push(...violations.flatMap((group) => group.ids));

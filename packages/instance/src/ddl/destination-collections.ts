@@ -3,7 +3,7 @@ import { BSON, type Document } from 'mongodb';
 import type { SkipIndex } from '../catalog/make/index-building.js';
 import { listCollections, type ListedNamespace } from '../catalog/read/list-namespaces.js';
 import { namespaceOf } from '../catalog/namespace.js';
-import { serverCode } from '../catalog/server-code.js';
+import { serverErrorCode } from '../cluster/server-error-code.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { classify, codeOf } from '../cluster/failure.js';
 import type { UuidPairs } from '../store/uuid-pairs.js';
@@ -119,5 +119,5 @@ export function meaning({ destination }: Pick<LedDestination, 'destination'>, { 
 /** The collection has the wanted state already, or has been replaced. */
 function isOutdated(error: unknown): boolean {
   const kind = classify(error);
-  return kind === 'notFound' || kind === 'catalogChanged' || codeOf(error) === serverCode.namespaceExists;
+  return kind === 'notFound' || kind === 'catalogChanged' || codeOf(error) === serverErrorCode.namespaceExists;
 }

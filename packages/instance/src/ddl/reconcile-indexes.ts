@@ -7,7 +7,7 @@ import { indexesMax, indexSignature, isIdIndex, portableIndex } from '../catalog
 import { isIdKey, supportingIndex } from '../catalog/plan/index-plan.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
-import { serverCode } from '../catalog/server-code.js';
+import { serverErrorCode } from '../cluster/server-error-code.js';
 import { codeOf } from '../cluster/failure.js';
 import { type LedDestination, meaning } from './destination-collections.js';
 
@@ -127,7 +127,7 @@ async function dropEach(building: IndexBuilding, found: CatalogEntry, indexes: r
     try {
       await dropIndex(building, found, name as string);
     } catch (error) {
-      if (codeOf(error) !== serverCode.namespaceNotFound) throw error;
+      if (codeOf(error) !== serverErrorCode.namespaceNotFound) throw error;
     }
   }
 }

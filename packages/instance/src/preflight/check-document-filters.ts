@@ -2,7 +2,7 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { cappedWithFilter, parseDocumentFilter } from '../catalog/document-filter.js';
 import { type Catalog, namespaceOf } from '../catalog/namespace.js';
-import { serverCode } from '../catalog/server-code.js';
+import { serverErrorCode } from '../cluster/server-error-code.js';
 import { codeOf, failureName } from '../cluster/failure.js';
 import { matchingAll } from '../cluster/matching-all.js';
 import type { ClusterClient } from '../cluster/node-client.js';
@@ -12,9 +12,9 @@ const REGEX_INVALID = 51_091;
 
 /** Codes with which servers refuse a query. */
 const REFUSALS: ReadonlySet<number | null> = new Set([
-  serverCode.badValue,
-  serverCode.typeMismatch,
-  serverCode.failedToParse,
+  serverErrorCode.badValue,
+  serverErrorCode.typeMismatch,
+  serverErrorCode.failedToParse,
   REGEX_INVALID,
 ]);
 

@@ -8,7 +8,7 @@ import type { CollectionPlan } from '../plan/destination-plan.js';
 import { neededIndex } from '../plan/index-plan.js';
 import { type SkippedIndex, skippedIndexOf } from '../plan/skipped-index.js';
 import { namespaceOf } from '../namespace.js';
-import { serverCode } from '../server-code.js';
+import { serverErrorCode } from '../../cluster/server-error-code.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
 import { type PresentIndexes, presentIndexes } from './present-indexes.js';
@@ -181,15 +181,15 @@ function isRefusal(failure: unknown): boolean {
 
 /** Fatal codes whose cause is the collection or the moment, not the index. */
 const CODES_OF_OTHER_CAUSES: ReadonlySet<number> = new Set([
-  serverCode.namespaceExists,
-  serverCode.commandNotSupportedOnView,
-  serverCode.backgroundOperationInProgress,
+  serverErrorCode.namespaceExists,
+  serverErrorCode.commandNotSupportedOnView,
+  serverErrorCode.backgroundOperationInProgress,
 ]);
 
 /** Codes for an index that exists; the second one if its TTL has other seconds, for example because it is off. */
 const CODES_OF_PRESENT_INDEXES: ReadonlySet<number | null> = new Set([
-  serverCode.indexAlreadyExists,
-  serverCode.indexOptionsConflict,
+  serverErrorCode.indexAlreadyExists,
+  serverErrorCode.indexOptionsConflict,
 ]);
 
 /**

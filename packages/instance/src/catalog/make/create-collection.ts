@@ -16,7 +16,7 @@ import type { ListedNamespace } from '../read/list-namespaces.js';
 import { namespaceOf } from '../namespace.js';
 import { placeChunks } from './place-chunks.js';
 import { readConfig } from '../read/read-sharding.js';
-import { serverCode } from '../server-code.js';
+import { serverErrorCode } from '../../cluster/server-error-code.js';
 
 /** A collection on the destination and the source collection it corresponds to. */
 export interface CreatedCollection {
@@ -84,7 +84,10 @@ async function ensureCreated(making: Making, plan: CollectionPlan): Promise<List
 }
 
 /** Codes for an engine that a server does not have, and for settings that its engine does not know (seen on 5.0.7). */
-const STORAGE_REFUSALS: ReadonlySet<number | null> = new Set([serverCode.badValue, serverCode.invalidOptions]);
+const STORAGE_REFUSALS: ReadonlySet<number | null> = new Set([
+  serverErrorCode.badValue,
+  serverErrorCode.invalidOptions,
+]);
 
 async function sendCreate(making: Making, plan: CollectionPlan, storage: Document): Promise<void> {
   const { destination, signal } = making;
@@ -95,7 +98,7 @@ async function sendCreate(making: Making, plan: CollectionPlan, storage: Documen
   try {
     await makeDatabase(making, entry.database, send);
   } catch (failure) {
-    if (codeOf(failure) !== serverCode.namespaceExists) throw failure;
+    if (codeOf(failure) !== serverErrorCode.namespaceExists) throw failure;
   }
 }
 

@@ -1,5 +1,5 @@
 import { codeOf } from '../../cluster/failure.js';
-import { serverCode } from '../server-code.js';
+import { serverErrorCode } from '../../cluster/server-error-code.js';
 import type { IndexBuilding } from './index-building.js';
 
 /**
@@ -16,6 +16,6 @@ export async function dropIndex(
     const command = { dropIndexes: collection.name, index: name, ...meaning, writeConcern: { w: 'majority' } };
     await client.command(collection.database, command, { signal });
   } catch (failure) {
-    if (codeOf(failure) !== serverCode.indexNotFound) throw failure;
+    if (codeOf(failure) !== serverErrorCode.indexNotFound) throw failure;
   }
 }

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { codeOf } from '../../cluster/failure.js';
 import { listCollections } from '../read/list-namespaces.js';
-import { serverCode } from '../server-code.js';
+import { serverErrorCode } from '../../cluster/server-error-code.js';
 import type { Making } from './create-collection.js';
 
 type MakingDatabase = Pick<Making, 'destination' | 'signal' | 'confirm'>;
@@ -18,7 +18,7 @@ export async function makeDatabase(making: MakingDatabase, name: string, send: (
   try {
     await send();
   } catch (failure) {
-    if (codeOf(failure) !== serverCode.databaseDifferCase) throw failure;
+    if (codeOf(failure) !== serverErrorCode.databaseDifferCase) throw failure;
     await dropEmptied(making, name, failure);
     await send();
   }

@@ -6,7 +6,7 @@ import { mapBounded } from '../map-bounded.js';
 import { namespaceOf } from '../namespace.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { readConfig } from '../read/read-sharding.js';
-import { serverCode } from '../server-code.js';
+import { serverErrorCode } from '../../cluster/server-error-code.js';
 
 /** Prefix of the names of the zones that place chunks; they exist only while a collection is being sharded. */
 const ZONE_PREFIX = 'convoy_';
@@ -75,7 +75,7 @@ async function shardCollection(
   try {
     await destination.router.command('admin', { ...command, ...collation }, { signal });
   } catch (failure) {
-    if (codeOf(failure) !== serverCode.alreadyInitialized) throw failure;
+    if (codeOf(failure) !== serverErrorCode.alreadyInitialized) throw failure;
   }
 }
 

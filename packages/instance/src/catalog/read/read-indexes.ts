@@ -7,7 +7,7 @@ import { decodeIndex, decodeIndexStats } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
 import type { IndexForm, InconsistentIndex, Sharding } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
-import { serverCode } from '../server-code.js';
+import { serverErrorCode } from '../../cluster/server-error-code.js';
 
 export interface CollectionIndexes {
   /** As `listIndexes` shows them. */
@@ -56,7 +56,7 @@ export async function listIndexes(
   try {
     return await readCursor(client, database, { listIndexes: collection, cursor: {} }, decodeIndex, signal);
   } catch (failure) {
-    if (codeOf(failure) === serverCode.namespaceNotFound) return null;
+    if (codeOf(failure) === serverErrorCode.namespaceNotFound) return null;
     throw failure;
   }
 }
@@ -123,7 +123,7 @@ export async function indexStatsByShard(
   } catch (failure) {
     // Any other failure may pass: the caller tries again.
     const code = codeOf(failure);
-    if (code !== unauthorizedCode && code !== serverCode.namespaceNotFound) throw failure;
+    if (code !== unauthorizedCode && code !== serverErrorCode.namespaceNotFound) throw failure;
     return perShard;
   }
   for (const row of rows) {

@@ -1,4 +1,4 @@
-import { serverCode } from '../../catalog/server-code.js';
+import { serverErrorCode } from '../../cluster/server-error-code.js';
 import { codeOf } from '../../cluster/failure.js';
 import { applyDdlChange, type ApplyDdlDependencies } from '../../ddl/apply-ddl-change.js';
 import type { DdlLedger } from '../../ddl/ddl-ledger.js';
@@ -66,7 +66,7 @@ export class JournalApplier {
         return await applyDdlChange(applying, ddlChange, signal);
       } catch (error) {
         // The server renames no collection while it builds indexes.
-        if (codeOf(error) !== serverCode.backgroundOperationInProgress) throw error;
+        if (codeOf(error) !== serverErrorCode.backgroundOperationInProgress) throw error;
         if (attempts === 1) this.#logWaiting(ddlChange);
         await deps.runtime.clock.sleep(applyAgain_ms, signal);
       }

@@ -2,7 +2,7 @@ import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import { nameSome } from '../../catalog/name-some.js';
 import type { LastingDifferences } from '../../store/task-record.js';
-import { rereadsMax } from '../../verify/embedded/standing.js';
+import { rereadsMax } from '../../verify/embedded/difference-history.js';
 import { offeredLagMax_seconds } from './commit-readiness.js';
 
 /** The verifier compares this many documents of later collections within a few seconds: a commit can wait for them. */

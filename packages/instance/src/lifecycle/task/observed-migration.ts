@@ -5,8 +5,8 @@ import type { RawValue } from '../../bson/scan.js';
 import { codeOf } from '../../cluster/failure.js';
 import { sampleIds } from '../../cluster/sample-ids.js';
 import { partitionsName } from '../../store/task-storage.js';
-import type { VerifiedCollection } from '../../verify/embedded/verified-collection.js';
-import type { VerifiedCatalog, VerifiedMigration } from '../../verify/embedded/verifier-dependencies.js';
+import type { CollectionToVerify } from '../../verify/embedded/verification-plan.js';
+import type { CatalogToVerify, MigrationToVerify } from '../../verify/embedded/verifier-dependencies.js';
 import { isCommitAwaited, isDraining } from '../migration/commit-awaited.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import type { SyncPipeline } from './sync-pipeline.js';
@@ -18,7 +18,7 @@ const partsPerTaskMax = 8;
 const samplesPerPart = 16;
 
 /** A migration, as the verifier of one sync task sees it. */
-export class ObservedMigration implements VerifiedMigration {
+export class ObservedMigration implements MigrationToVerify {
   readonly #catalog: VerificationCatalog;
 
   constructor(
@@ -28,7 +28,7 @@ export class ObservedMigration implements VerifiedMigration {
     this.#catalog = new VerificationCatalog(deps);
   }
 
-  catalog(signal: AbortSignal): Promise<VerifiedCatalog> {
+  catalog(signal: AbortSignal): Promise<CatalogToVerify> {
     return this.#catalog.read(signal);
   }
 
@@ -40,9 +40,9 @@ export class ObservedMigration implements VerifiedMigration {
     return record.phase !== 'syncing' || record.taskIds.every(isDone);
   }
 
-  async copied(collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<Set<string>> {
+  async copied(collections: readonly CollectionToVerify[], signal: AbortSignal): Promise<Set<string>> {
     const notDone = { $elemMatch: { state: { $ne: 'done' } } };
-    const names = collections.flatMap(({ copy, copiers }) => copiers.map((task) => partitionsName(task, copy)));
+    const names = collections.flatMap(({ copy, copyTasks }) => copyTasks.map((task) => partitionsName(task, copy)));
     const done = await this.deps.metadata.findNames(
       'partitions',
       { _id: { $in: names }, partitions: { $ne: null, $not: notDone } },
@@ -51,7 +51,7 @@ export class ObservedMigration implements VerifiedMigration {
     const found = new Set(done.map(({ task, copy }) => partitionsName(task, copy)));
     return new Set(
       collections
-        .filter(({ copy, copiers }) => copiers.every((task) => found.has(partitionsName(task, copy))))
+        .filter(({ copy, copyTasks }) => copyTasks.every((task) => found.has(partitionsName(task, copy))))
         .map(({ key }) => key),
     );
   }
@@ -76,7 +76,7 @@ export class ObservedMigration implements VerifiedMigration {
   }
 
   /** Sampling serves speed alone. */
-  async boundsOf({ on, sizeBytes }: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]> {
+  async boundsOf({ on, sizeBytes }: CollectionToVerify, signal: AbortSignal): Promise<RawValue[]> {
     const { runtime, source } = this.deps;
     const count = Math.min(source.shardIds.length * partsPerTaskMax, Math.floor(sizeBytes / partBytesMin));
     if (count < 2) return [];

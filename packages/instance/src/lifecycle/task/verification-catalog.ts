@@ -1,8 +1,8 @@
 import { isIdIndex } from '../../catalog/index-spec.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import { isCollated } from '../../catalog/task-bounds.js';
-import type { VerifiedCollection } from '../../verify/embedded/verified-collection.js';
-import type { VerifiedCatalog } from '../../verify/embedded/verifier-dependencies.js';
+import type { CollectionToVerify } from '../../verify/embedded/verification-plan.js';
+import type { CatalogToVerify } from '../../verify/embedded/verifier-dependencies.js';
 import { followedCatalog, type FollowedEntry } from './followed-catalog.js';
 import {
   filterOf,
@@ -18,12 +18,12 @@ const dealtDigits = 8;
 /** The collections of a migration, as its verifiers see them. */
 export class VerificationCatalog {
   #atStart: Catalog | null = null;
-  #last: VerifiedCatalog | null = null;
+  #last: CatalogToVerify | null = null;
 
   constructor(private readonly deps: Pick<MigrationDependencies, 'watch' | 'journal' | 'metadata' | 'source'>) {}
 
   /** After the DDL changes that are applied now. */
-  async read(signal: AbortSignal): Promise<VerifiedCatalog> {
+  async read(signal: AbortSignal): Promise<CatalogToVerify> {
     const { watch, journal } = this.deps;
     const { done } = watch.view.record.ddlChanges;
     if (this.#last?.ordinal === done) return this.#last;
@@ -40,13 +40,13 @@ export class VerificationCatalog {
     return this.#last;
   }
 
-  #verified(followed: FollowedEntry, choice: TaskChoice): VerifiedCollection {
+  #verified(followed: FollowedEntry, choice: TaskChoice): CollectionToVerify {
     const { source } = this.deps;
     const { entry, copy, notBefore } = followed;
     return {
       key: `${copy}@${notBefore}`,
       copy,
-      copiers: source.shardIds.filter((id) => taskCollection(followed, id, source, choice) !== null),
+      copyTasks: source.shardIds.filter((id) => taskCollection(followed, id, source, choice) !== null),
       namespace: namespaceOf(entry),
       on: { source: { database: entry.database, name: entry.name }, destination: choice.remap.toDestination(entry) },
       unordered: isCollated(entry) || !hasIdIndex(entry),

@@ -3,10 +3,10 @@ import { compareRange, type Finding } from '../compare/compare-range.js';
 import type { KnownTimes } from '../compare/sides.js';
 import { lookupsOn } from '../compare/find-documents.js';
 import { OrderedDocuments } from '../compare/ordered-documents.js';
-import { foundStanding } from './standing.js';
+import { newDifference } from './difference-history.js';
 import { storedMismatch } from './stored-mismatch.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
-import type { VerifiedPart } from './verified-collection.js';
+import type { VerificationPart } from './verification-plan.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
 /** Interval at which the progress of comparing is stored. */
@@ -36,7 +36,7 @@ export async function comparePart(
   deps: VerifierDependencies,
   hooks: FirstGenerationHooks,
   entry_: BookedCollection,
-  part: VerifiedPart,
+  part: VerificationPart,
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<void> {
@@ -50,7 +50,7 @@ async function compareOrdered(
   deps: VerifierDependencies,
   hooks: FirstGenerationHooks,
   entry_: BookedCollection,
-  part: VerifiedPart,
+  part: VerificationPart,
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<void> {
@@ -98,7 +98,7 @@ async function compareUnordered(
   deps: VerifierDependencies,
   hooks: FirstGenerationHooks,
   entry_: BookedCollection,
-  part: VerifiedPart,
+  part: VerificationPart,
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<void> {
@@ -147,7 +147,7 @@ async function store(
         entry_.collection,
         id,
         { kind, paths: [] },
-        { first: now, last: now, looks: 1, ordinal: hooks.store.ordinal, standing: foundStanding },
+        { first: now, last: now, looks: 1, ordinal: hooks.store.ordinal, history: newDifference },
       ),
     ),
   );

@@ -4,7 +4,7 @@ import type { KnownTimes } from '../compare/sides.js';
 import { differingPaths, type PathDifference } from '../compare/differing-paths.js';
 import { findDocuments, lookupName, lookupsOn } from '../compare/find-documents.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
-import type { VerifiedCollection } from './verified-collection.js';
+import type { CollectionToVerify } from './verification-plan.js';
 
 /** Keys looked up by one command. */
 export const lookupsMax = 500;
@@ -26,7 +26,7 @@ export interface Difference {
  */
 export async function lookAt(
   deps: Pick<VerifierDependencies, 'source' | 'destination'>,
-  collection: Pick<VerifiedCollection, 'on' | 'documentFilter'>,
+  collection: Pick<CollectionToVerify, 'on' | 'documentFilter'>,
   ids: readonly RawValue[],
   times: KnownTimes,
   signal: AbortSignal,

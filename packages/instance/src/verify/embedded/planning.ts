@@ -4,7 +4,7 @@ import { mapBounded } from '../../catalog/map-bounded.js';
 import { type KnownTimes, knownTimes } from '../compare/sides.js';
 import type { SideFollower } from './side-follower.js';
 import { Turns } from './turns.js';
-import { storedPlan, type VerifiedCollection } from './verified-collection.js';
+import { storedPlan, type CollectionToVerify } from './verification-plan.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
@@ -42,7 +42,7 @@ export class Planner {
   /** Plans some of the collections that are copied by now; the streams follow them from the times of their plans on. */
   async planCopied(signal: AbortSignal): Promise<void> {
     const { deps, store, followers } = this;
-    const waiting = this.#own.next(store.unplanned, copiesMax, ({ collection }) => collection.copiers.length);
+    const waiting = this.#own.next(store.unplanned, copiesMax, ({ collection }) => collection.copyTasks.length);
     if (waiting.length === 0) return;
     const copied = await deps.migration.copied(
       waiting.map(({ collection }) => collection),
@@ -74,7 +74,7 @@ export class Planner {
 
 async function planOne(
   deps: VerifierDependencies,
-  collection: VerifiedCollection,
+  collection: CollectionToVerify,
   times: KnownTimes,
   signal: AbortSignal,
 ) {

@@ -3,8 +3,14 @@ import { highestTime } from '../../cluster/cluster-time.js';
 import type { LastingDifferences } from '../../store/task-record.js';
 import type { KnownTimes } from '../compare/sides.js';
 import { lookupName } from '../compare/find-documents.js';
+import {
+  type DifferenceHistory,
+  isGivenUp,
+  newDifference,
+  nextHistory,
+  noLastingDifferences,
+} from './difference-history.js';
 import { type Difference, lookAt, lookupsMax } from './look.js';
-import { foundStanding, isGivenUp, nextStanding, noLastingDifferences, type Standing } from './standing.js';
 import { restoredMismatch, storedMismatch, type StoredMismatch } from './stored-mismatch.js';
 import { sides, type TouchedKey } from './touched-keys.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
@@ -20,7 +26,7 @@ const again_ms = 1_000;
 /** Progress of applying, for checks of documents that differ. */
 export interface Rereading {
   /** The source's current time. */
-  present: bigint;
+  sourceTime: bigint;
 }
 
 type IsAllowed = (entry_: BookedCollection, kind: string) => boolean;
@@ -167,7 +173,7 @@ export class Rechecks {
               last: now,
               looks: 1,
               ordinal: store.ordinal,
-              standing: foundStanding,
+              history: newDifference,
             }),
           ];
     });
@@ -204,16 +210,18 @@ export class Rechecks {
     const differing = group.flatMap((mismatch) => {
       const difference = differences.get(lookupName(mismatch.id));
       if (difference === undefined || isAllowed(entry_, difference.kind)) return [];
-      const standing =
-        rereading === null ? mismatch.standing : this.#standing(mismatch.standing, difference.state, entry_, rereading);
-      count(lasting, standing, entry_);
+      const history =
+        rereading === null
+          ? mismatch.history
+          : this.#nextHistory(mismatch.history, difference.state, entry_, rereading);
+      count(lasting, history, entry_);
       return [
         storedMismatch(entry_.collection, mismatch.id, difference, {
           first: mismatch.firstSeen,
           last: now,
           looks: mismatch.looks + 1,
           ordinal: store.ordinal,
-          standing,
+          history,
         }),
       ];
     });
@@ -224,10 +232,15 @@ export class Rechecks {
     return differing.length;
   }
 
-  #standing(before: Standing, state: string, { collection }: BookedCollection, { present }: Rereading): Standing {
+  #nextHistory(
+    before: DifferenceHistory,
+    state: string,
+    { collection }: BookedCollection,
+    { sourceTime }: Rereading,
+  ): DifferenceHistory {
     const { migration } = this.deps;
-    const repairers = migration.isCommitAwaited || migration.isApplyBehind ? [] : collection.copiers;
-    return nextStanding(before, { state, present, applied: migration.appliedTime, repairers });
+    const rereadTasks = migration.isCommitAwaited || migration.isApplyBehind ? [] : collection.copyTasks;
+    return nextHistory(before, { state, sourceTime, applied: migration.appliedTime, rereadTasks });
   }
 
   /**
@@ -241,11 +254,11 @@ export class Rechecks {
   }
 }
 
-function count(lasting: LastingDifferences, standing: Standing, { collection }: BookedCollection): void {
-  if (!standing.proven) return;
+function count(lasting: LastingDifferences, history: DifferenceHistory, { collection }: BookedCollection): void {
+  if (!history.proven) return;
   const { namespace } = collection;
   lasting.documents += 1;
-  if (isGivenUp(standing)) lasting.givenUp += 1;
+  if (isGivenUp(history)) lasting.givenUp += 1;
   if (!lasting.namespaces.includes(namespace)) lasting.namespaces.push(namespace);
 }
 

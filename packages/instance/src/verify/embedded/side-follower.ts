@@ -3,7 +3,7 @@ import { Condition } from '../../store/condition.js';
 import type { Side } from './touched-keys.js';
 import { TouchedStream, TouchesLostError } from './touched-stream.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
-import type { VerifiedCollection } from './verified-collection.js';
+import type { CollectionToVerify } from './verification-plan.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
 /**
@@ -17,7 +17,7 @@ const full_ms = 50;
 /** Follows the writes to the sync task's own collections on one side. */
 export class SideFollower {
   readonly moved = new Condition();
-  #followed: ReadonlyMap<string, VerifiedCollection> = new Map();
+  #followed: ReadonlyMap<string, CollectionToVerify> = new Map();
   readonly #startAt: bigint | null;
   #position: bigint | null;
   #clusterTime = 0n;

@@ -7,8 +7,8 @@ import { encodeUtf8 } from '../../bson/utf8.js';
 import { lookupName } from '../compare/find-documents.js';
 import { namedOnBothSides } from '../compare/named-on-both-sides.js';
 import type { Difference } from './look.js';
-import { restoredStanding, type Standing, storedStanding } from './standing.js';
-import type { VerifiedCollection } from './verified-collection.js';
+import { restoredHistory, type DifferenceHistory, storedHistory } from './difference-history.js';
+import type { CollectionToVerify } from './verification-plan.js';
 
 /** A document that differed at the last check. */
 export interface StoredMismatch {
@@ -20,15 +20,15 @@ export interface StoredMismatch {
   looks: number;
   /** Entries of the DDL journal at which its collection was followed. */
   ordinal: number;
-  standing: Standing;
+  history: DifferenceHistory;
 }
 
 /** Its document in the metadata database. */
 export function storedMismatch(
-  collection: VerifiedCollection,
+  collection: CollectionToVerify,
   id: RawValue,
   difference: Pick<Difference, 'kind' | 'paths'>,
-  seen: { first: Date; last: Date; looks: number; ordinal: number; standing: Standing },
+  seen: { first: Date; last: Date; looks: number; ordinal: number; history: DifferenceHistory },
 ): Document & { _id: string } {
   return {
     _id: mismatchName(collection.key, id),
@@ -41,7 +41,7 @@ export function storedMismatch(
     lastSeen: seen.last,
     looks: seen.looks,
     ordinal: seen.ordinal,
-    standing: storedStanding(seen.standing),
+    standing: storedHistory(seen.history),
   };
 }
 
@@ -53,7 +53,7 @@ export function restoredMismatch(stored: Document): StoredMismatch {
     firstSeen: stored.firstSeen as Date,
     looks: Number(stored.looks),
     ordinal: Number(stored.ordinal),
-    standing: restoredStanding(stored.standing as Document | undefined),
+    history: restoredHistory(stored.standing as Document | undefined),
   };
 }
 

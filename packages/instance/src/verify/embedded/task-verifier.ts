@@ -11,7 +11,7 @@ import { CollectionLeftError, comparePart } from './first-generation.js';
 import { Planner } from './planning.js';
 import { latest, Rechecks } from './rechecks.js';
 import { SideFollower } from './side-follower.js';
-import { noLastingDifferences } from './standing.js';
+import { noLastingDifferences } from './difference-history.js';
 import type { Side } from './touched-keys.js';
 import { TouchesLostError } from './touched-stream.js';
 import { type BookedCollection, VerificationStore } from './verification-store.js';
@@ -318,7 +318,7 @@ export class TaskVerifier {
 
   async #rereadMismatches(signal: AbortSignal): Promise<void> {
     const { source } = await knownTimes(this.deps, signal);
-    await this.#rechecks.rereadMismatches({ present: source }, signal);
+    await this.#rechecks.rereadMismatches({ sourceTime: source }, signal);
   }
 
   async #compareCappedAgain(signal: AbortSignal): Promise<void> {

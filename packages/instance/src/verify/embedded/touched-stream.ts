@@ -7,7 +7,7 @@ import type { ClusterClient, RawBatch, RawCursor } from '../../cluster/node-clie
 import { classify, isEventTooLarge } from '../../cluster/failure.js';
 import { ResumableCursor } from '../../cluster/resumable-cursor.js';
 import type { Retrying } from '../../cluster/retry.js';
-import type { VerifiedMigration } from './verifier-dependencies.js';
+import type { MigrationToVerify } from './verifier-dependencies.js';
 
 /** How long the server waits for an event before it reports its position. */
 const awaitData_ms = 200;
@@ -56,7 +56,7 @@ export class TouchedStream {
     private readonly retrying: Retrying,
     /** Where the stream starts if it must be opened again. */
     private readonly position: () => bigint,
-    private readonly load: { tasks: number; migration: Pick<VerifiedMigration, 'isCommitAwaited'> },
+    private readonly load: { tasks: number; migration: Pick<MigrationToVerify, 'isCommitAwaited'> },
   ) {}
 
   /** @throws TouchesLostError */

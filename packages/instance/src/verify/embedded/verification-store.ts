@@ -9,18 +9,18 @@ import {
   restoredPlan,
   storedPart,
   type VerificationPlan,
-  type VerifiedCollection,
-  type VerifiedPart,
-} from './verified-collection.js';
-import type { VerifiedCatalog, VerifierDependencies } from './verifier-dependencies.js';
+  type CollectionToVerify,
+  type VerificationPart,
+} from './verification-plan.js';
+import type { CatalogToVerify, VerifierDependencies } from './verifier-dependencies.js';
 
 /** A collection with the progress of its comparison. */
 export interface BookedCollection {
-  collection: VerifiedCollection;
+  collection: CollectionToVerify;
   /** Null until it is planned. */
   plan: VerificationPlan | null;
   /** This sync task's parts; empty before the plan. */
-  parts: VerifiedPart[];
+  parts: VerificationPart[];
 }
 
 /**
@@ -30,11 +30,11 @@ export class VerificationStore {
   readonly #collections = new Map<string, BookedCollection>();
   readonly #names = new Map<string, string>();
   readonly keys: TouchedKeys;
-  #catalog: VerifiedCatalog | null = null;
-  #found: Map<string, VerifiedPart[]> = new Map();
-  readonly #taken = new Set<VerifiedPart>();
+  #catalog: CatalogToVerify | null = null;
+  #found: Map<string, VerificationPart[]> = new Map();
+  readonly #taken = new Set<VerificationPart>();
   /** The recorded progress of parts that were taken; their own runs ahead of it. */
-  readonly #reached = new WeakMap<VerifiedPart, Document>();
+  readonly #reached = new WeakMap<VerificationPart, Document>();
   readonly #saving = new SerialQueue();
 
   constructor(private readonly deps: VerifierDependencies) {
@@ -98,7 +98,7 @@ export class VerificationStore {
   }
 
   /** Takes the next part to compare, until `release`; undefined when none is left. */
-  takePart(): { entry_: BookedCollection; part: VerifiedPart } | undefined {
+  takePart(): { entry_: BookedCollection; part: VerificationPart } | undefined {
     for (const entry_ of this.#collections.values()) {
       const part = entry_.parts.find((each) => !each.done && !this.#taken.has(each));
       if (part === undefined) continue;
@@ -110,7 +110,7 @@ export class VerificationStore {
   }
 
   /** Returns a part that is compared, or whose comparison failed. */
-  release(part: VerifiedPart): void {
+  release(part: VerificationPart): void {
     this.#taken.delete(part);
   }
 
@@ -130,7 +130,7 @@ export class VerificationStore {
   }
 
   /** Adds a plan, and this sync task's parts of it. */
-  setPlan(key: string, stored: Document, parts?: VerifiedPart[]): void {
+  setPlan(key: string, stored: Document, parts?: VerificationPart[]): void {
     const entry_ = this.#collections.get(key);
     if (entry_ === undefined || entry_.plan !== null) return;
     const { task, tasks } = this.deps;
@@ -147,7 +147,7 @@ export class VerificationStore {
   }
 
   /** Stores the present progress of a part durably, with what other parts of its collection have recorded. */
-  async savePart(entry_: BookedCollection, part: VerifiedPart): Promise<void> {
+  async savePart(entry_: BookedCollection, part: VerificationPart): Promise<void> {
     this.#reached.set(part, storedPart(part));
     await this.#saveParts(entry_);
   }
@@ -170,7 +170,7 @@ export class VerificationStore {
     }
   }
 
-  async #restorePlans(collections: readonly VerifiedCollection[]): Promise<void> {
+  async #restorePlans(collections: readonly CollectionToVerify[]): Promise<void> {
     for (const stored of await this.deps.storage.plansOf(collections.map(({ key }) => key))) {
       const key = String(stored._id);
       this.setPlan(key, stored, this.#found.get(key));

@@ -3,22 +3,22 @@ import type { Clock } from '../../cluster/clock.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { VerificationStorage } from '../../store/verification-storage.js';
 import type { Retrying } from '../../cluster/retry.js';
-import type { VerifiedCollection } from './verified-collection.js';
+import type { CollectionToVerify } from './verification-plan.js';
 
 /** The collections that the migration follows after a number of entries of the DDL journal. */
-export interface VerifiedCatalog {
+export interface CatalogToVerify {
   ordinal: number;
-  collections: readonly VerifiedCollection[];
+  collections: readonly CollectionToVerify[];
 }
 
 /** What a verifier asks its migration. */
-export interface VerifiedMigration {
+export interface MigrationToVerify {
   /** The collections that are currently followed; the same object while they are the same. */
-  catalog(signal: AbortSignal): Promise<VerifiedCatalog>;
+  catalog(signal: AbortSignal): Promise<CatalogToVerify>;
   /** All sync tasks have copied everything that is followed: from now on comparing takes nothing from the copy. */
   readonly isCopyDone: boolean;
   /** Keys of those collections that all sync tasks have copied. */
-  copied(collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  copied(collections: readonly CollectionToVerify[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Time of the source below which all sync tasks have applied everything. */
   readonly appliedTime: bigint;
   /** Applying has fallen behind: reading documents waits for it. */
@@ -28,7 +28,7 @@ export interface VerifiedMigration {
   /** A commit waits for the position of the streams. */
   readonly isCommitAwaited: boolean;
   /** Splits a collection into parts: returns the `_id`s between them. */
-  boundsOf(collection: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]>;
+  boundsOf(collection: CollectionToVerify, signal: AbortSignal): Promise<RawValue[]>;
 }
 
 /** Dependencies of a sync task's verifier. */
@@ -38,7 +38,7 @@ export interface VerifierDependencies {
   storage: VerificationStorage;
   clock: Clock;
   retrying: Retrying;
-  migration: VerifiedMigration;
+  migration: MigrationToVerify;
   /** The sync task's number, and how many there are. */
   task: number;
   tasks: number;

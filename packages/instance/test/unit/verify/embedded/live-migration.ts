@@ -5,8 +5,8 @@ import type { ClusterClient, NodeClient } from '../../../../src/cluster/node-cli
 import { Metadata } from '../../../../src/store/metadata.js';
 import { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { TaskVerifier, type VerifierStart } from '../../../../src/verify/embedded/task-verifier.js';
-import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { CollectionToVerify } from '../../../../src/verify/embedded/verification-plan.js';
+import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { MetadataModel } from '../../model/metadata-model.js';
 import { LiveClient, LiveSide } from './live-side.js';
@@ -184,10 +184,10 @@ export class LiveMigration {
     const cluster = (side: LiveSide): ClusterClient =>
       fakeCluster({ router: new LiveClient({ side, ...way }), name: side.name });
     const retrying = <T>(_what: string, operation: () => Promise<T>): Promise<T> => operation();
-    const collection: VerifiedCollection = {
+    const collection: CollectionToVerify = {
       key: 'copy@0',
       copy: 'copy',
-      copiers: [],
+      copyTasks: [],
       ...namedOn({ database: 'db', name: 'coll' }),
       unordered: false,
       capped: false,
@@ -217,7 +217,7 @@ export class LiveMigration {
     };
   }
 
-  #observed(collection: VerifiedCollection, bounds: RawValue[]): VerifiedMigration {
+  #observed(collection: CollectionToVerify, bounds: RawValue[]): MigrationToVerify {
     const catalog = { ordinal: 0, collections: [collection] };
     const appliedTime = () => this.#late[0]?.time ?? this.source.present;
     const isDraining = () => this.options.isDraining?.() ?? false;

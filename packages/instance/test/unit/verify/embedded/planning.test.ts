@@ -5,8 +5,8 @@ import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { Planner } from '../../../../src/verify/embedded/planning.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
-import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { CollectionToVerify } from '../../../../src/verify/embedded/verification-plan.js';
+import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { once } from '../../model/parts.js';
 import { namedOn } from './named-on.js';
@@ -22,10 +22,10 @@ async function fixture(
   task: number,
   { count = 2_000, copiedFrom = 0, isCopyDone = (): boolean => true } = {},
 ) {
-  const collections = Array.from({ length: count }, (_, n): VerifiedCollection => ({
+  const collections = Array.from({ length: count }, (_, n): CollectionToVerify => ({
     key: `c${n}`,
     copy: `c${n}`,
-    copiers: ['shard0', 'shard1'],
+    copyTasks: ['shard0', 'shard1'],
     ...namedOn({ database: 'shop', name: `c${n}` }),
     unordered: false,
     capped: false,
@@ -55,9 +55,9 @@ async function fixture(
     destination: fakeCluster({ router }),
     keysBytesMax: 1_000,
     retrying: once,
-    migration: only<VerifiedMigration>({
+    migration: only<MigrationToVerify>({
       catalog: () => Promise.resolve({ ordinal: 0, collections }),
-      copied: (some: readonly VerifiedCollection[]) => {
+      copied: (some: readonly CollectionToVerify[]) => {
         asked.push(some.length);
         return Promise.resolve(new Set(some.map(({ key }) => key).filter((key) => Number(key.slice(1)) >= copiedFrom)));
       },

@@ -5,12 +5,12 @@ import { encodeValue } from '../../../../src/bson/scan.js';
 import type { Clock } from '../../../../src/cluster/clock.js';
 import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { Rechecks } from '../../../../src/verify/embedded/rechecks.js';
-import { foundStanding } from '../../../../src/verify/embedded/standing.js';
+import { newDifference } from '../../../../src/verify/embedded/difference-history.js';
 import { storedMismatch } from '../../../../src/verify/embedded/stored-mismatch.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 import type { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
-import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { CollectionToVerify } from '../../../../src/verify/embedded/verification-plan.js';
+import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { once } from '../../model/parts.js';
 import { namedOn } from './named-on.js';
@@ -18,10 +18,10 @@ import { namedOn } from './named-on.js';
 type Stored = Document & { _id: string };
 
 const { signal } = new AbortController();
-const collectionOf = (key: string): VerifiedCollection => ({
+const collectionOf = (key: string): CollectionToVerify => ({
   key,
   copy: key,
-  copiers: [],
+  copyTasks: [],
   ...namedOn({ database: 'shop', name: key }),
   unordered: false,
   capped: false,
@@ -34,7 +34,7 @@ const mismatchOf = (key: string, id: number, ordinal = 0): Stored =>
     collectionOf(key),
     encodeValue(id),
     { kind: 'different', paths: [] },
-    { first: new Date(0), last: new Date(0), looks: 1, ordinal, standing: foundStanding },
+    { first: new Date(0), last: new Date(0), looks: 1, ordinal, history: newDifference },
   );
 
 /**
@@ -77,7 +77,7 @@ function fixture(
     clock,
     source: fakeCluster({ router: router([]) }),
     destination: fakeCluster({ router: router(wrong) }),
-    migration: only<VerifiedMigration>({ appliedTime: 100n }),
+    migration: only<MigrationToVerify>({ appliedTime: 100n }),
     retrying: once,
   });
   const entry_ = new Map(followed.map((key) => [key, { collection: collectionOf(key), plan: null, parts: [] }]));

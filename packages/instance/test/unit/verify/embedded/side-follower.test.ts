@@ -8,8 +8,8 @@ import type { RawBatch, RawCursor } from '../../../../src/cluster/node-client.js
 import { SideFollower } from '../../../../src/verify/embedded/side-follower.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 import type { BookedCollection, VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
-import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { CollectionToVerify } from '../../../../src/verify/embedded/verification-plan.js';
+import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { clientWith } from '../../model/client-with.js';
 import { once } from '../../model/parts.js';
@@ -29,7 +29,7 @@ function silentAfter(batch: RawBatch): RawCursor {
 function fixture() {
   const keys = new TouchedKeys(10_000);
   const entry_: BookedCollection = {
-    collection: only<VerifiedCollection>({ key: 'c', ...namedOn({ database: 'shop', name: 'orders' }) }),
+    collection: only<CollectionToVerify>({ key: 'c', ...namedOn({ database: 'shop', name: 'orders' }) }),
     plan: {
       bounds: [],
       times: { source: seconds(100), destination: 0n },
@@ -59,7 +59,7 @@ function fixture() {
     clock: only<Clock>({ monotonic_ms: () => clock.now_ms }),
     source: fakeCluster({ router, version: [6, 0, 0] }),
     tasks: 1,
-    migration: only<VerifiedMigration>({ isCommitAwaited: false }),
+    migration: only<MigrationToVerify>({ isCommitAwaited: false }),
     retrying: once,
   });
   const store = { keys, streamed: [entry_], named: () => entry_ };

@@ -6,10 +6,10 @@ import type { VerificationStorage } from '../../../../src/store/verification-sto
 import {
   restoredPart,
   storedPlan,
-  type VerifiedCollection,
-} from '../../../../src/verify/embedded/verified-collection.js';
+  type CollectionToVerify,
+} from '../../../../src/verify/embedded/verification-plan.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
-import type { VerifiedMigration, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { namedOn } from './named-on.js';
 
 const { signal } = new AbortController();
@@ -17,7 +17,7 @@ const { signal } = new AbortController();
 /** The store of a collection in three parts, and the parts that it has stored, one entry for each time. */
 async function planned() {
   const saved: Document[][] = [];
-  const collection = only<VerifiedCollection>({
+  const collection = only<CollectionToVerify>({
     key: 'orders',
     ...namedOn({ database: 'shop', name: 'orders' }),
     planner: 0,
@@ -26,7 +26,7 @@ async function planned() {
     task: 0,
     tasks: 1,
     keysBytesMax: 1_000,
-    migration: only<VerifiedMigration>({
+    migration: only<MigrationToVerify>({
       catalog: () => Promise.resolve({ ordinal: 0, collections: [collection] }),
     }),
     storage: only<VerificationStorage>({

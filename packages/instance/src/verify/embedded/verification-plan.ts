@@ -5,18 +5,19 @@ import type { Namespace } from '../../cluster/namespace.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { KnownTimes } from '../compare/sides.js';
 
-/** A collection of the migration as its verifier sees it. */
-export interface VerifiedCollection {
+/** A collection of the migration that its verifier compares. */
+export interface CollectionToVerify {
   /** Identifies its comparison: a collection that is renamed or copied again is compared again. */
   key: string;
-  /** Name of its copy, and the participating sync tasks. */
+  /** Identifies its copy: the UUID, followed by the journal entry's ordinal if it was created later. */
   copy: string;
-  copiers: readonly string[];
+  /** Ids of the sync tasks that copy it. */
+  copyTasks: readonly string[];
   /** Its name on the source, as mismatches are reported. */
   namespace: string;
   /** Where each side has it. */
   on: Readonly<Record<'source' | 'destination', Namespace>>;
-  /** Convoy cannot read its documents in a known order. */
+  /** It has a collation or no `_id` index: Convoy cannot read it in the order of `_id`, and compares it in one part. */
   unordered: boolean;
   /** Servers drop its oldest documents without events. */
   capped: boolean;
@@ -25,11 +26,11 @@ export interface VerifiedCollection {
   /** Estimates. */
   sizeBytes: number;
   documentCount: number;
-  /** Number of the sync task that plans its comparison and reads its changes. */
+  /** Index of the sync task that plans its comparison and reads its changes. */
   planner: number;
 }
 
-/** How a collection is compared: parts of its `_id`s, assigned to sync tasks, read at these times or later. */
+/** How a collection is compared: ranges of its `_id`s, assigned to sync tasks, read at these times or later. */
 export interface VerificationPlan {
   bounds: readonly RawValue[];
   times: KnownTimes;
@@ -55,10 +56,10 @@ export function restoredPlan(stored: Document): VerificationPlan {
 }
 
 /** A range of a collection that this sync task compares. */
-export interface VerifiedPart {
+export interface VerificationPart {
   /** Its position among all parts of the collection. */
   index: number;
-  /** Where its comparison continues; null: at the beginning. */
+  /** Where its comparison continues, moved up as it is compared; null: at the beginning. */
   lower: RawValue | null;
   upper: RawValue | null;
   done: boolean;
@@ -68,8 +69,13 @@ export interface VerifiedPart {
 }
 
 /** The parts of a plan that one of the sync tasks compares. */
-export function partsOf({ bounds }: VerificationPlan, planner: number, task: number, tasks: number): VerifiedPart[] {
-  const all = [null, ...bounds].map((lower, index): VerifiedPart => ({
+export function partsOf(
+  { bounds }: VerificationPlan,
+  planner: number,
+  task: number,
+  tasks: number,
+): VerificationPart[] {
+  const all = [null, ...bounds].map((lower, index): VerificationPart => ({
     index,
     lower,
     upper: bounds[index] ?? null,
@@ -80,11 +86,11 @@ export function partsOf({ bounds }: VerificationPlan, planner: number, task: num
   return all.filter(({ index }) => (planner + index) % tasks === task);
 }
 
-export function storedPart({ lower, upper, ...part }: VerifiedPart): Document {
+export function storedPart({ lower, upper, ...part }: VerificationPart): Document {
   return { ...part, lower: lower && storedValue(lower), upper: upper && storedValue(upper) };
 }
 
-export function restoredPart(stored: Document): VerifiedPart {
+export function restoredPart(stored: Document): VerificationPart {
   const value = (bound: unknown): RawValue | null => (bound === null ? null : restoredValue(bound as Binary));
   return {
     index: Number(stored.index),

@@ -1,26 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import {
-  foundStanding,
+  newDifference,
   isGivenUp,
-  type LookedAgain,
-  nextStanding,
+  type LookResult,
+  nextHistory,
   rereadsMax,
-  restoredStanding,
-  type Standing,
-  storedStanding,
-} from '../../../../src/verify/embedded/standing.js';
+  restoredHistory,
+  type DifferenceHistory,
+  storedHistory,
+} from '../../../../src/verify/embedded/difference-history.js';
 
 /** A check at time `time`, when everything up to `applied` was applied. */
 const look = (
   time: bigint,
-  { state = 'a/b', applied = time, repairers = ['shard0', 'shard1'] }: Partial<LookedAgain> = {},
-): LookedAgain => ({ state, present: time, applied, repairers });
+  { state = 'a/b', applied = time, rereadTasks = ['shard0', 'shard1'] }: Partial<LookResult> = {},
+): LookResult => ({ state, sourceTime: time, applied, rereadTasks });
 
-/** The standing of a difference after some checks. */
-const after = (looks: readonly LookedAgain[], before: Standing = foundStanding): Standing =>
-  looks.reduce(nextStanding, before);
+/** The history of a difference after some checks. */
+const after = (looks: readonly LookResult[], before: DifferenceHistory = newDifference): DifferenceHistory =>
+  looks.reduce(nextHistory, before);
 
-const taken = (standing: Standing): Standing => ({ ...standing, waiting: [] });
+const taken = (history: DifferenceHistory): DifferenceHistory => ({ ...history, waiting: [] });
 const same = [look(1n), look(2n), look(3n), look(4n)];
 
 describe('a document that differs', () => {
@@ -49,18 +49,18 @@ describe('a document that differs', () => {
 
   it('is handed over a limited number of times, and then left to the operator', () => {
     const later = [5n, 6n, 7n].map((time) => look(time, { applied: 100n }));
-    let standing = after(same);
+    let history = after(same);
     for (let rereads = 1; rereads < rereadsMax; rereads += 1) {
-      expect([standing.rereads, isGivenUp(standing)]).toEqual([rereads, false]);
-      standing = after(later, taken(standing));
+      expect([history.rereads, isGivenUp(history)]).toEqual([rereads, false]);
+      history = after(later, taken(history));
     }
-    expect(isGivenUp(taken(standing))).toBe(false);
-    const last = after(later, taken(standing));
+    expect(isGivenUp(taken(history))).toBe(false);
+    const last = after(later, taken(history));
     expect([last.rereads, last.waiting, isGivenUp(last)]).toEqual([rereadsMax, [], true]);
   });
 
   it('is not handed over while nothing is to be re-read', () => {
-    expect(after(same.map((one) => ({ ...one, repairers: [] })))).toMatchObject({
+    expect(after(same.map((one) => ({ ...one, rereadTasks: [] })))).toMatchObject({
       proven: true,
       rereads: 0,
       waiting: [],
@@ -68,7 +68,7 @@ describe('a document that differs', () => {
   });
 
   it('stays the same after a restart; what an earlier release stored starts anew', () => {
-    expect(restoredStanding(storedStanding(after(same)))).toEqual(after(same));
-    expect(restoredStanding(undefined)).toEqual(foundStanding);
+    expect(restoredHistory(storedHistory(after(same)))).toEqual(after(same));
+    expect(restoredHistory(undefined)).toEqual(newDifference);
   });
 });

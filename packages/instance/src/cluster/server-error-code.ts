@@ -1,7 +1,7 @@
-import { duplicateKeyCode } from '../cluster/failure.js';
+import { duplicateKeyCode } from './failure.js';
 
-/** Server error codes that the catalog's steps expect: all but 359 were seen on 5.0; 359 is from the 6.0 error list. */
-export const serverCode = {
+/** Error codes with which servers refuse queries and commands about definitions: seen on 5.0.7, but for 359. */
+export const serverErrorCode = {
   badValue: 2,
   failedToParse: 9,
   typeMismatch: 14,
@@ -13,6 +13,7 @@ export const serverCode = {
   invalidOptions: 72,
   indexOptionsConflict: 85,
   commandNotSupportedOnView: 166,
+  // 6.0 and later: from the servers' list of errors.
   cannotConvertIndexToUnique: 359,
   duplicateKey: duplicateKeyCode,
   backgroundOperationInProgress: 12587,
