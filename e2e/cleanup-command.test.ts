@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EndedCommand } from '@convoy/cli/environment/fleet/run-convoy';
+import type { CommandResult } from '@convoy/cli/environment/fleet/run-convoy';
 import { runCommand } from '../packages/cli/test/command-host.js';
 import { Clusters } from './fleet.js';
 
@@ -9,7 +9,7 @@ function settingsOf({ source, destination }: Clusters): string[] {
 
 test('convoy cleanup shows what it will do, does nothing unasked, and does it with --yes', async () => {
   await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
-  const cleanup = (...flags: string[]): Promise<EndedCommand> =>
+  const cleanup = (...flags: string[]): Promise<CommandResult> =>
     runCommand('cleanup', ...settingsOf(clusters), ...flags);
   expect(await cleanup()).toMatchObject({
     code: 0,

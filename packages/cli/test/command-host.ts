@@ -1,14 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type EndedCommand, runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
+import { type CommandResult, runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
 import { withoutRedisVariable } from '@convoy/cli/environment/fleet/convoy-program';
 import { isFullRun } from '../../../test/seed.js';
 
-type Ended = EndedCommand & { readonly id: number };
+type Ended = CommandResult & { readonly id: number };
 
 /** How the test hears of a command's end. */
 interface Waiting {
-  readonly end: (ended: EndedCommand) => void;
+  readonly end: (ended: CommandResult) => void;
   readonly fail: (error: Error) => void;
 }
 
@@ -26,7 +26,7 @@ class CommandHost {
     this.child.unref();
   }
 
-  run(args: readonly string[]): Promise<EndedCommand> {
+  run(args: readonly string[]): Promise<CommandResult> {
     const id = (this.count += 1);
     return new Promise((end, fail) => {
       this.waiting.set(id, { end, fail });
@@ -55,7 +55,7 @@ let host: CommandHost | undefined;
  * Runs a command of `convoy` to its end where its process is not what a test is about: in one whose modules are loaded
  * (docs/decisions/0204). A full run starts a process for each.
  */
-export function runCommand(...args: string[]): Promise<EndedCommand> {
+export function runCommand(...args: string[]): Promise<CommandResult> {
   if (isFullRun) return runConvoy(...args);
   host ??= new CommandHost();
   return host.run(args);

@@ -3,15 +3,15 @@ import { commitBlockerSchema } from './commit-blocker.js';
 import { historySchema } from './history.js';
 import { migrationStates, warningSchema } from './progress.js';
 
-const count = z.number().nonnegative();
-const nullableCount = count.nullable();
+const amount = z.number().nonnegative();
+const nullableAmount = amount.nullable();
 
-/** Result of comparing both clusters. */
+/** How the migration stands, in one word: the result of verification, or why there is none. */
 export const verdictKinds = ['verified', 'differs', 'verifying', 'notVerified', 'failed', 'notStarted'] as const;
 
 /**
- * A migration from its start to now, for the record. The report is available as long as the migration's metadata
- * exists. Times are milliseconds since 1970.
+ * A migration from its start to now. A coordinator serves the report while it knows of an instance: otherwise the
+ * route answers `fleetIncomplete` or `redisUnavailable`. Times are milliseconds since 1970.
  */
 export const migrationReportSchema = z.object({
   madeAt_ms: z.number(),
@@ -23,23 +23,24 @@ export const migrationReportSchema = z.object({
   nextStep: z.string(),
   startedAt_ms: z.number().nullable(),
   endedAt_ms: z.number().nullable().meta({ description: 'When the migration was committed or failed.' }),
-  elapsed_seconds: nullableCount,
-  copied: z.object({ bytes: nullableCount, totalBytes: nullableCount, documents: nullableCount }),
-  eventsApplied: nullableCount,
-  longestLag_seconds: nullableCount,
-  indexes: z.object({ built: count, total: count }).nullable(),
+  elapsed_seconds: nullableAmount,
+  copied: z.object({ bytes: nullableAmount, totalBytes: nullableAmount, documents: nullableAmount }),
+  eventsApplied: nullableAmount,
+  longestLag_seconds: nullableAmount,
+  indexes: z.object({ built: amount, total: amount }).nullable(),
   collections: z.object({
     rows: z.array(
       z.object({
         namespace: z.string(),
-        /** Its name on the destination; absent when it is the same. */
+        /** The collection's namespace on the destination; absent when it is the same. */
         destination: z.string().optional(),
-        totalBytes: count,
-        copiedBytes: count,
-        copiedDocuments: count,
+        totalBytes: amount,
+        copiedBytes: amount,
+        copiedDocuments: amount,
       }),
     ),
-    others: z.object({ collections: count, totalBytes: count, copiedBytes: count, copiedDocuments: count }),
+    /** Sums of the collections that have no row of their own. */
+    others: z.object({ collections: amount, totalBytes: amount, copiedBytes: amount, copiedDocuments: amount }),
   }),
   instances: z.array(
     z.object({ id: z.string(), state: z.enum(migrationStates).nullable(), error: z.string().nullable() }),

@@ -8,7 +8,7 @@ interface ReportOptions extends ServiceOptions {
   json?: boolean;
 }
 
-/** Adds the command that writes the report of a migration. */
+/** Adds `convoy report`. */
 export function addReportCommand(program: Command): void {
   serviceCommand(program, 'report', 'write a report of the migration: an HTML file, or JSON')
     .option('--output <file>', 'HTML file to write', 'convoy-report.html')

@@ -84,7 +84,7 @@ function readPem(path: string, flag: string): string {
 }
 
 /**
- * What only coordinators serve.
+ * Waits for a reply that only coordinators give.
  * @param what its name in a sentence, such as `logs`
  * @throws ConvoyError `unknownPath`, which asks for the coordinator's address, when an instance answers
  */

@@ -2,7 +2,7 @@ import type { Progress, VerificationSideProgress } from '@convoy/api/contract/pr
 import type { Metrics } from './metrics.js';
 
 /** What an instance publishes beside its progress. */
-export interface Standing {
+export interface InstanceStatus {
   hasFailed: boolean;
   leads: boolean;
   /** Null before the start. */
@@ -14,11 +14,11 @@ export interface Standing {
 }
 
 /** Sets the metrics to the values of progress: one source for people, peers and Prometheus. */
-export function publishProgress(metrics: Metrics, progress: Progress, standing: Standing): void {
-  metrics.failed.set(Number(standing.hasFailed));
-  metrics.isLeader.set(Number(standing.leads));
-  metrics.epoch.set(standing.leaderEpoch ?? 0);
-  metrics.mismatches.set(standing.mismatches);
+export function publishProgress(metrics: Metrics, progress: Progress, status: InstanceStatus): void {
+  metrics.failed.set(Number(status.hasFailed));
+  metrics.isLeader.set(Number(status.leads));
+  metrics.epoch.set(status.leaderEpoch ?? 0);
+  metrics.mismatches.set(status.mismatches);
   metrics.canCommit.set(Number(progress.canCommit));
   metrics.canWrite.set(Number(progress.canWrite === true));
   metrics.overallLag.set(progress.lag?.overallLagSeconds ?? NaN);
@@ -27,7 +27,7 @@ export function publishProgress(metrics: Metrics, progress: Progress, standing: 
   metrics.copySize.set(progress.collectionCopy?.estimatedTotalBytes ?? NaN);
   publishIndexes(metrics, progress.indexBuilding);
   metrics.refusedMessages.reset();
-  for (const [reason, count] of standing.refusedMessages) metrics.refusedMessages.inc({ reason }, count);
+  for (const [reason, count] of status.refusedMessages) metrics.refusedMessages.inc({ reason }, count);
   // Removes the series of warnings that have ended.
   metrics.warnings.reset();
   for (const { name } of progress.warnings ?? []) metrics.warnings.inc({ name });

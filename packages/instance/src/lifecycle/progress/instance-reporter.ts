@@ -109,17 +109,17 @@ export class InstanceReporter {
       publishObserved(runtime.metrics, { ...this.#observer.seen, oplogRemaining_seconds });
     }
     const progress = this.#progress();
-    const standing = {
+    const status = {
       hasFailed: failure !== null,
       leads: fleet.isLeader(),
       leaderEpoch: run?.view.record.leaderEpoch ?? null,
       mismatches: lastingMismatches(run?.verification ?? []),
       refusedMessages: fleet.refusedMessages?.() ?? new Map<string, number>(),
     };
-    publishProgress(runtime.metrics, progress, standing);
+    publishProgress(runtime.metrics, progress, status);
     this.#published = publishMetrics(runtime.metrics, state, run?.stats ?? [], this.#published);
     const expectedIds = this.#expectedIds();
-    const namesAll = namesFleet(identity.id, expectedIds, standing.leads);
+    const namesAll = namesFleet(identity.id, expectedIds, status.leads);
     const report = {
       identity,
       state,

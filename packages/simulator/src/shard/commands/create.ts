@@ -14,7 +14,7 @@ import { createCollection, refuseInvalidName } from '../write/collection-access.
 import { createTimeSeries } from '../write/time-series.js';
 import { storeView, viewsCollection } from '../write/view-catalog.js';
 import { clusteredIndexOption } from './clustered-index.js';
-import { refuseOtherEngines } from './storage-options.js';
+import { refuseUnknownEngines } from './storage-options.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
 const fieldsOf44 = [
@@ -131,10 +131,10 @@ function addClustering(options: Doc, clustered: Doc | undefined, body: Doc): voi
 
 /**
  * The options of a collection as in `listCollections`.
- * @throws CommandError 14832 for a capped one without size; as `refuseOtherEngines`
+ * @throws CommandError 14832 for a capped one without size; as `refuseUnknownEngines`
  */
 export function collectionOptions(body: Doc): Doc {
-  refuseOtherEngines(body);
+  refuseUnknownEngines(body);
   const options: Doc = new Map();
   if (isTrue(body.get('capped'))) {
     const size = numberOf(body.get('size'));

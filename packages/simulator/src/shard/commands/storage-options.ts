@@ -2,25 +2,26 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { failure } from '../failure.js';
 
-/** Engines whose options a server takes, as those of a release that is built for production. */
-const ENGINES: ReadonlySet<string> = new Set(['wiredTiger']);
+/** Engines whose options simulated servers take. */
+const knownEngines: ReadonlySet<string> = new Set(['wiredTiger']);
 
 /**
- * Refuses options of engines that the server does not have (corpus: 25-storage-options). What an engine's own
- * configuration string says is not simulated.
- * @throws CommandError 72, or 2 for options of an engine that are no document
+ * Refuses a `create` with options of unknown storage engines (corpus: 25-storage-options). `configString` is not
+ * checked.
+ * @throws CommandError 72, or 2 if an engine's options are not a document
  */
-export function refuseOtherEngines(body: Doc): void {
-  refuseIn(body.get('storageEngine'));
-  const defaults = body.get('indexOptionDefaults');
-  if (defaults instanceof Map) refuseIn(defaults.get('storageEngine'));
+export function refuseUnknownEngines(create: Doc): void {
+  refuseUnknownIn(create.get('storageEngine'));
+  const defaults = create.get('indexOptionDefaults');
+  if (defaults instanceof Map) refuseUnknownIn(defaults.get('storageEngine'));
 }
 
-function refuseIn(engines: Value | undefined): void {
+function refuseUnknownIn(engines: Value | undefined): void {
   if (!(engines instanceof Map)) return;
   for (const [name, options] of engines) {
     if (!(options instanceof Map))
       throw new CommandError(2, 'BadValue', `'storageEngine.${name}' has to be an embedded document.`);
-    if (!ENGINES.has(name)) throw failure.invalidOptions(`${name} is not a registered storage engine for this server`);
+    if (!knownEngines.has(name))
+      throw failure.invalidOptions(`${name} is not a registered storage engine for this server`);
   }
 }
