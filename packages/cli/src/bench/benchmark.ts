@@ -35,3 +35,11 @@ export interface Benchmark {
 export function withGoal(row: Row, relation: '<=' | '>=', bound: number): Row {
   return { ...row, goal: `${relation} ${bound}`, met: relation === '<=' ? row.value <= bound : row.value >= bound };
 }
+
+/** The middle value, the lower one of two. */
+export function median<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
+  const sorted = items.map(valueOf).sort((a, b) => a - b);
+  const middle = sorted[Math.floor((sorted.length - 1) / 2)];
+  if (middle === undefined) throw new RangeError('a median of no values');
+  return middle;
+}

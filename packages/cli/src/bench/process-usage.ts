@@ -10,6 +10,11 @@ export interface ProcessUsage {
   peakMemoryBytes: number;
 }
 
+/** Cost of one run: its duration, and what its processes used in that time. */
+export interface RunUsage extends ProcessUsage {
+  seconds: number;
+}
+
 /**
  * CPU time of all processes together and the peak memory of the largest, from `/proc`. They must still run.
  * @throws Error on systems without `/proc`
@@ -20,15 +25,6 @@ export function readUsage(pids: readonly number[]): ProcessUsage {
     cpu_seconds: each.reduce((sum, { cpu }) => sum + cpu, 0),
     peakMemoryBytes: Math.max(0, ...each.map(({ memory }) => memory)),
   };
-}
-
-/**
- * Records the CPU time of processes.
- * @returns a function for the busiest one's time since then; they must still run
- */
-export function watchBusiest(pids: readonly number[]): () => number {
-  const before = pids.map(cpuSeconds);
-  return () => Math.max(0, ...pids.map((pid, index) => cpuSeconds(pid) - (before[index] ?? 0)));
 }
 
 function cpuSeconds(pid: number): number {

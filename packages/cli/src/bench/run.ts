@@ -4,15 +4,11 @@ import { exitCodes } from '../commands/exit-code.js';
 import { interruption } from '../commands/interruption.js';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { Benchmark } from './benchmark.js';
-import { applyBenchmark } from './apply/apply.js';
 import { hotBenchmark } from './apply/hot.js';
-import { steadyBenchmark } from './apply/steady.js';
 import { copyChunksBenchmark } from './copy/copy-chunks.js';
 import { copyCollectionsBenchmark } from './copy/copy-collections.js';
-import { copyBenchmark } from './copy/copy.js';
 import { cutOverBenchmark } from './cutover/cutover.js';
 import { dashboardBenchmark } from './dashboard/dashboard.js';
-
 import { peerBenchmark } from './peer/peer.js';
 import { scaleBenchmark } from './scale/scale.js';
 import { simulatorBenchmark } from './simulator/simulator.js';
@@ -20,18 +16,15 @@ import { verifyBenchmark } from './verify/verify.js';
 import { reportOf, tableLines } from './report.js';
 
 const benchmarks: readonly Benchmark[] = [
-  copyBenchmark,
+  peerBenchmark,
   copyCollectionsBenchmark,
   copyChunksBenchmark,
-  applyBenchmark,
-  steadyBenchmark,
   hotBenchmark,
   cutOverBenchmark,
   scaleBenchmark,
   simulatorBenchmark,
   verifyBenchmark,
   dashboardBenchmark,
-  peerBenchmark,
 ];
 
 const program = new Command('bench')

@@ -1,4 +1,5 @@
 import { Random } from '../../demo/random.js';
+import type { BenchCollection } from '../copy/bench-documents.js';
 
 export type OperationKind = 'insert' | 'update' | 'replace' | 'delete';
 
@@ -6,24 +7,14 @@ export type OperationKind = 'insert' | 'update' | 'replace' | 'delete';
 export type Mix = Readonly<Record<OperationKind, number>>;
 
 /** A reproducible sequence of single-document operations on documents with whole numbers as `_id`. */
-export interface ApplyWorkload {
-  database: string;
-  collection: string;
-  /** Size of one document. */
-  documentBytes: number;
-  /** Initial documents, with `_id`s from 0. */
-  documents: number;
-  /** One letter for all text by default. */
-  text?: 'varied';
+export interface ApplyWorkload extends BenchCollection {
   operations: number;
   mix: Mix;
-  /** Part of the updates and replacements on the few hot documents; 0 spreads all evenly. */
+  /** Part of the updates and replacements on the hot documents, the first ones; 0 spreads all evenly. */
   hotFraction: number;
-  /** Number of hot documents, 20 by default. */
-  hotDocuments?: number;
+  hotDocuments: number;
   /** What an update of a hot document changes: its value by default. */
   hotChange?: HotChange;
-  seed: number;
 }
 
 /** A field of an embedded document, or a field that is set and removed in turn. */
@@ -38,12 +29,10 @@ export interface Operation {
   isHot?: boolean;
 }
 
-const hotDocuments = 20;
-
 /** All operations in order. None fails: inserts have new `_id`s, all others hit existing documents. */
 export function operationsOf(workload: ApplyWorkload): Operation[] {
-  const random = new Random(workload.seed);
-  const hot = workload.hotFraction > 0 ? Math.min(workload.hotDocuments ?? hotDocuments, workload.documents) : 0;
+  const random = new Random(1);
+  const hot = workload.hotFraction > 0 ? Math.min(workload.hotDocuments, workload.documents) : 0;
   const live = Array.from({ length: workload.documents - hot }, (_, index) => hot + index);
   const operations: Operation[] = [];
   let next = workload.documents;

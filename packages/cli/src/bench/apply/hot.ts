@@ -1,8 +1,10 @@
 import type { Benchmark, Row } from '../benchmark.js';
 import { BenchClusters, shards } from '../copy/bench-clusters.js';
-import { prepare } from './apply-run.js';
+import { benchNamespace } from '../copy/bench-documents.js';
+import { applyWith, checkpoint_ms } from '../peer/apply-part.js';
+import { notVerified } from '../peer/convoy-tool.js';
 import type { ApplyWorkload } from './apply-workload.js';
-import { applyByEngine } from './engine-apply.js';
+import type { BatchForm } from './ready-batches.js';
 
 type Case = Pick<ApplyWorkload, 'hotFraction' | 'hotChange'> & { name: string };
 
@@ -17,33 +19,30 @@ const cases: readonly Case[] = [
 /** So many that the fleet's resumption hardly counts. */
 const operations = 40_000;
 /** Ordered: a hot document is in a command many times. */
-const hotForm = { workers: 4, operationsMax: 1_000, order: 'ordered' } as const;
+const hotForm: BatchForm = { workers: 4, operationsMax: 1_000, order: 'ordered' };
 
 /** Speed of applying events of which many change one document. */
 export const hotBenchmark: Benchmark = {
   name: 'hot',
   description: `${operations} recorded updates of which many change one document, ${shards} → ${shards} shards`,
-  async run({ folder, scale, log, signal }) {
-    await using clusters = await BenchClusters.start(folder);
+  async run(context) {
+    await using clusters = await BenchClusters.start(context.folder);
     const rows: Row[] = [];
     for (const { name, ...hot } of cases) {
-      signal.throwIfAborted();
-      log(name);
-      const scaled = Math.max(200, Math.round(operations * scale));
+      context.signal.throwIfAborted();
+      context.log(name);
+      const scaled = Math.max(200, Math.round(operations * context.scale));
       const workload: ApplyWorkload = {
-        database: 'bench',
-        collection: 'documents',
+        ...benchNamespace,
         documentBytes: 300,
         documents: Math.ceil(scaled / 4),
         operations: scaled,
         mix: { insert: 0, update: 1, replace: 0, delete: 0 },
         hotDocuments: 1,
         ...hot,
-        seed: 1,
       };
-      await clusters.empty();
-      await prepare(clusters.sourceClient, workload);
-      const { seconds, cpu_seconds } = await applyByEngine(clusters, workload, { folder, scale, log, signal }, hotForm);
+      const tool = notVerified({ checkpoint_ms });
+      const { seconds, cpu_seconds } = await applyWith(tool, clusters, workload, hotForm, context);
       rows.push(
         { case: name, metric: 'events', value: scaled / seconds, unit: '1/s' },
         { case: name, metric: 'CPU per million events', value: (cpu_seconds / scaled) * 1e6, unit: 's' },

@@ -4,6 +4,7 @@ import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { Closers } from '@convoy/testbed/closers';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { type BenchCollection, fill, shardByHash } from './bench-documents.js';
 
 /** Databases of the servers. */
 const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
@@ -16,9 +17,6 @@ export const shards = 2;
  */
 const checkpointInterval_seconds = 3600;
 
-/** Number of shards of both clusters, or two replica sets. */
-export type BenchTopology = { shards: number } | 'replicaSet';
-
 /** The two clusters of a run; every case finds the same source and an empty destination. */
 export class BenchClusters implements AsyncDisposable {
   private constructor(
@@ -27,8 +25,9 @@ export class BenchClusters implements AsyncDisposable {
     private readonly startDestination: () => Promise<BenchSide>,
   ) {}
 
-  /** @param topology of both, two shards by default */
-  static async start(folder: ScratchFolder, topology: BenchTopology = { shards }): Promise<BenchClusters> {
+  /** @param kind of both clusters; sharded ones have two shards */
+  static async start(folder: ScratchFolder, kind: TestCluster['kind'] = 'sharded'): Promise<BenchClusters> {
+    const topology = kind === 'sharded' ? { shards } : kind;
     const source = await startSide({ name: 'source', topology, folder });
     let started = 0;
     const startDestination = (): Promise<BenchSide> =>
@@ -55,6 +54,22 @@ export class BenchClusters implements AsyncDisposable {
 
   get destinationClient(): MongoClient {
     return this.destinationSide.client;
+  }
+
+  /** Creates a collection on one side with all its documents. */
+  async load(side: 'source' | 'destination', collection: BenchCollection): Promise<void> {
+    await this.shard(side, collection);
+    await fill(this.#side(side).client, collection);
+  }
+
+  /** Shards an empty collection by hashed `_id` over all shards, where that side is sharded. */
+  async shard(side: 'source' | 'destination', collection: BenchCollection): Promise<void> {
+    const { cluster, client } = this.#side(side);
+    if (cluster.kind === 'sharded') await shardByHash(client, collection, shards);
+  }
+
+  #side(side: 'source' | 'destination'): BenchSide {
+    return side === 'source' ? this.sourceSide : this.destinationSide;
   }
 
   /** Drops everything on the destination, including the engine's state. */

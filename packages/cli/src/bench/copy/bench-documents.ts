@@ -1,7 +1,7 @@
 import { BSON, type Document, type MongoClient } from 'mongodb';
 import { Random } from '../../demo/random.js';
 
-/** A sharded collection of equally large documents with whole numbers from 0 as `_id`. */
+/** A collection of equally large documents with whole numbers from 0 as `_id`. */
 export interface BenchCollection {
   database: string;
   collection: string;
@@ -11,6 +11,12 @@ export interface BenchCollection {
   /** One letter for all text by default; varied text compresses as little as that of users. */
   text?: 'varied';
 }
+
+/** The collection of most benchmarks. */
+export const benchNamespace = { database: 'bench', collection: 'documents' } as const;
+
+/** Size of the documents where a benchmark has one size. */
+export const benchDocumentBytes = 1_000;
 
 /** Inserts per command: far below the server's limits of 48 MB and 100,000 statements. */
 const insertBytes = 4_000_000;
@@ -22,16 +28,16 @@ const variedLength = 1_000_000;
 
 /** Creates documents of one size: three small fields, and text for the rest. */
 export function documentMaker(documentBytes: number, text?: BenchCollection['text']): (id: number) => Document {
-  const bare = BSON.calculateObjectSize(benchDocument(0, ''));
+  const bare = BSON.calculateObjectSize(documentOf(0, ''));
   const length = Math.max(0, documentBytes - bare);
   if (text === undefined) {
     const padding = 'x'.repeat(length);
-    return (id) => benchDocument(id, padding);
+    return (id) => documentOf(id, padding);
   }
   const pool = variedText(variedLength + length);
   return (id) => {
     const from = (Math.imul(id, 0x9e3779b1) >>> 0) % variedLength;
-    return benchDocument(id, pool.slice(from, from + length));
+    return documentOf(id, pool.slice(from, from + length));
   };
 }
 
@@ -42,9 +48,12 @@ function variedText(length: number): string {
   return text.slice(0, length);
 }
 
-function benchDocument(id: number, text: string): Document {
+function documentOf(id: number, text: string): Document {
   return { _id: id, group: id % 1_000, value: new BSON.Double(id / 7), text };
 }
+
+/** One document of that size. */
+export const benchDocument = documentMaker(benchDocumentBytes);
 
 /** Creates the collection, sharded by hashed `_id` over all shards, and stops the balancer. */
 export async function shardByHash(

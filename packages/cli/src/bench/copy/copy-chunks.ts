@@ -1,15 +1,15 @@
 import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
+import { notVerified } from '../peer/convoy-tool.js';
+import { copyWith } from '../peer/copy-run.js';
 import { BenchClusters } from './bench-clusters.js';
-import { type BenchCollection, fill } from './bench-documents.js';
-import { runEngine } from './engine-run.js';
+import { type BenchCollection, benchDocumentBytes, benchNamespace, fill } from './bench-documents.js';
 import { type GrowthStep, growthRows } from './growth-rows.js';
 import { shardIntoChunks } from './many-chunks.js';
 
 const counts = [10, 1_000, 10_000] as const;
 const collection: BenchCollection = {
-  database: 'bench',
-  collection: 'documents',
-  documentBytes: 1_000,
+  ...benchNamespace,
+  documentBytes: benchDocumentBytes,
   documents: 20_000,
 };
 
@@ -48,7 +48,7 @@ async function measure(
     );
     await fill(clusters.sourceClient, collection);
     context.log(`${chunks} chunks ${name}: engine`);
-    steps.push({ count: chunks, engine: await runEngine(clusters, context), bare_seconds });
+    steps.push({ count: chunks, run: await copyWith(notVerified(), clusters, context), bare_seconds });
     await clusters.empty();
   }
   return growthRows('chunk', steps).map((row) => ({ ...row, case: `${name}: ${row.case}` }));

@@ -1,5 +1,5 @@
 import { type Row, withGoal } from '../benchmark.js';
-import type { EngineResult } from './copy-result.js';
+import type { CopyRun } from '../peer/copy-run.js';
 
 /** Allowance for noise of short runs, which is not growth. */
 const growthMax = 1.5;
@@ -9,7 +9,7 @@ const noise_seconds = 1;
 /** One run with a number of items. */
 export interface GrowthStep {
   count: number;
-  engine: EngineResult;
+  run: CopyRun;
   /** Duration of the minimal commands for these items. */
   bare_seconds: number;
 }
@@ -66,20 +66,20 @@ interface Difference {
 function perThing(step: GrowthStep, before: GrowthStep): Difference {
   const each = (valueOf: (one: GrowthStep) => number) =>
     ((valueOf(step) - valueOf(before)) * 1000) / (step.count - before.count);
-  const engine_ms = each(({ engine }) => engine.seconds + engine.initialisation_seconds);
+  const engine_ms = each(({ run }) => run.seconds);
   const bare_ms = each(({ bare_seconds }) => bare_seconds);
   return {
     from: before.count,
     to: step.count,
     engine_ms,
-    cpu_ms: each(({ engine }) => engine.cpu_seconds + engine.initialisationCpu_seconds),
+    cpu_ms: each(({ run }) => run.cpu_seconds),
     bare_ms,
     bare_seconds: step.bare_seconds - before.bare_seconds,
     multiple: engine_ms / bare_ms,
   };
 }
 
-function stepRows(thing: string, { count, engine, bare_seconds }: GrowthStep): Row[] {
+function stepRows(thing: string, { count, run, bare_seconds }: GrowthStep): Row[] {
   const row = (metric: string, value: number, unit: string): Row => ({
     case: `${count} ${thing}s`,
     metric,
@@ -87,10 +87,10 @@ function stepRows(thing: string, { count, engine, bare_seconds }: GrowthStep): R
     unit,
   });
   return [
-    row('initialisation', engine.initialisation_seconds, 's'),
-    row('copy', engine.seconds, 's'),
-    row('CPU of the instances', engine.cpu_seconds + engine.initialisationCpu_seconds, 's'),
-    row('peak memory of an instance', engine.peakMemoryBytes / 1e6, 'MB'),
+    row('initialisation', run.initialisation.seconds, 's'),
+    row('copy', run.seconds - run.initialisation.seconds, 's'),
+    row('CPU of the instances', run.cpu_seconds, 's'),
+    row('peak memory of an instance', run.ready.peakMemoryBytes / 1e6, 'MB'),
     row('bare round trips', bare_seconds, 's'),
   ];
 }

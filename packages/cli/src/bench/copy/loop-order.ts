@@ -13,16 +13,9 @@ export interface LoopOrder {
   /** Connection strings of the routers. */
   source: string;
   destination: string;
-  /** Direct connection strings of the source's shards. */
-  sourceShards: string[];
-  /** Documents as bytes through the engine's client, or decoded by the driver's public API. */
-  use: 'raw' | 'decoded';
   collection: BenchCollection;
   concurrency: LoopConcurrency;
 }
-
-/** Documents per batch and per insert command; a reply also ends at 16 MB. */
-export const loopBatchDocuments = 1_000;
 
 /** Bounds of the ranges of whole numbers for one shard's readers. */
 export function rangesOf(documents: number, readers: number): [min: number, max: number][] {

@@ -1,6 +1,9 @@
 import type { NodeClient } from '@convoy/instance/cluster/node-client';
 import { openCluster } from '@convoy/instance/cluster/open-cluster';
-import { loopBatchDocuments, type LoopOrder, rangesOf } from './loop-order.js';
+import { type LoopOrder, rangesOf } from './loop-order.js';
+
+/** Documents per batch and per insert command; a reply also ends at 16 MB. */
+const batchDocuments = 1_000;
 
 /**
  * The minimal copy: reads each shard in `_id` order, several ranges at once, and inserts the raw bytes through the same
@@ -27,7 +30,7 @@ async function copyRange(
   signal: AbortSignal,
 ): Promise<number> {
   const { database, collection } = order.collection;
-  const range = { hint: { _id: 1 }, min: { _id: min }, max: { _id: max }, batchSize: loopBatchDocuments };
+  const range = { hint: { _id: 1 }, min: { _id: min }, max: { _id: max }, batchSize: batchDocuments };
   const cursor = await shard.openCursor(database, { find: collection, ...range }, { signal });
   const writes: Promise<unknown>[] = [];
   let documents = 0;

@@ -1,6 +1,6 @@
 import type { ChangeStream, MongoClient } from 'mongodb';
 import type { LeaderStep } from '@convoy/instance/lifecycle/migration/steps';
-import { benchNamespace } from '../bench-data.js';
+import { benchNamespace } from '../copy/bench-documents.js';
 
 const scratch = { database: 'bench_bare', collection: 'notes' } as const;
 const bareIndex = 'bare_value';

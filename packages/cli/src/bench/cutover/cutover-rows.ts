@@ -1,5 +1,5 @@
 import { commitSteps, type LeaderStep } from '@convoy/instance/lifecycle/migration/steps';
-import { type Row, withGoal } from '../benchmark.js';
+import { median, type Row, withGoal } from '../benchmark.js';
 
 /** One cut-over, with all times in milliseconds since 1970. */
 export interface CutOverMeasured {
@@ -39,21 +39,33 @@ export function cutOverRows(
   ];
   const bareSum = passed.reduce((sum, step) => sum + (bare.get(step) ?? 0), 0);
   return [
-    row('writes before', median(cutOvers.map(({ writtenPerSecond }) => writtenPerSecond)), '1/s'),
+    row(
+      'writes before',
+      median(cutOvers, ({ writtenPerSecond }) => writtenPerSecond),
+      '1/s',
+    ),
     ...times.flatMap(([metric, time]) => {
       const bare_ms = bare.get(metric);
       return [
-        row(metric, median(cutOvers.map(time)), 'ms'),
+        row(metric, median(cutOvers, time), 'ms'),
         ...(bare_ms === undefined ? [] : [row(`${metric}: bare round trips`, bare_ms, 'ms')]),
       ];
     }),
     withGoal(
-      row('commit to canWrite', median(cutOvers.map((one) => one.canWriteAt_ms - one.commandAt_ms)), 'ms'),
+      row(
+        'commit to canWrite',
+        median(cutOvers, (one) => one.canWriteAt_ms - one.commandAt_ms),
+        'ms',
+      ),
       '<=',
       cutOverMax_ms,
     ),
     row('bare round trips of all steps', bareSum, 'ms'),
-    row('first rejected write to canWrite', median(cutOvers.map((one) => one.canWriteAt_ms - one.refusedAt_ms)), 'ms'),
+    row(
+      'first rejected write to canWrite',
+      median(cutOvers, (one) => one.canWriteAt_ms - one.refusedAt_ms),
+      'ms',
+    ),
     row(
       'acknowledged writes',
       cutOvers.reduce((sum, { acknowledged }) => sum + acknowledged, 0),
@@ -74,9 +86,4 @@ export function cutOverRows(
 /** The first step starts when all have accepted the command. */
 function stepTime({ steps, acceptedAt_ms }: CutOverMeasured, step: string, before: string | undefined): number {
   return (steps.get(step) ?? NaN) - (before === undefined ? acceptedAt_ms : (steps.get(before) ?? NaN));
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((left, right) => left - right);
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Collection, type MongoClient, MongoServerError } from 'mongodb';
-import { benchDocument, benchNamespace } from '../bench-data.js';
+import { benchDocument, benchNamespace } from '../copy/bench-documents.js';
 
 /** Writers for the rate where a write takes about 40 ms. Each has an equal part of the documents. */
 export const writersCount = 50;

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchmarkContext, Row } from '../benchmark.js';
-import { prepare, writeReadyMade, writeWorkload } from '../apply/apply-run.js';
+import { writeReadyMade, writeWorkload } from '../apply/apply-run.js';
 import type { ApplyWorkload } from '../apply/apply-workload.js';
-import { compare, passBy, recordForm } from '../apply/engine-apply.js';
+import { compare, passBy } from '../apply/until-applied.js';
 import type { BatchForm } from '../apply/ready-batches.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
+import { benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
 import { applyRows, type BacklogCompared } from './apply-rows.js';
-import { type Cost, watchCost } from './cost.js';
-import { type MigrationTool, type ToolKind, untilSeen, type Written } from './migration-tool.js';
-import { settle_ms } from './turns.js';
+import { type Cost, settle_ms, watchCost } from './cost.js';
+import { type ToolKind, untilSeen, type Written } from './migration-tool.js';
 
 /** Writes that wait while the tool is paused. */
 export interface Backlog extends Pick<BacklogCompared, 'name' | 'promisesSpeed'> {
@@ -16,10 +16,17 @@ export interface Backlog extends Pick<BacklogCompared, 'name' | 'promisesSpeed'>
 }
 
 /** Half inserts, half updates of documents that are there. */
-export const mixedBacklog: Backlog = {
+export const plainBacklog: Backlog = {
   name: 'backlog',
   workload: { mix: { insert: 50, update: 50, replace: 0, delete: 0 }, hotFraction: 0 },
   promisesSpeed: true,
+};
+
+/** All kinds of writes. */
+export const mixedBacklog: Backlog = {
+  name: 'mixed backlog',
+  workload: { mix: { insert: 25, update: 40, replace: 15, delete: 20 }, hotFraction: 0 },
+  promisesSpeed: false,
 };
 
 /**
@@ -32,18 +39,14 @@ export const nestedBacklog: Backlog = {
   promisesSpeed: false,
 };
 
-/** Documents of 1 kB. */
-const documents: Omit<ApplyWorkload, 'operations' | 'documents' | 'mix' | 'hotFraction'> = {
-  database: 'bench',
-  collection: 'documents',
-  documentBytes: 1_000,
-  text: 'varied',
-  seed: 1,
-};
 const operations = 80_000;
 /** Before the measurement: a new process is still compiling its code. */
 const warmUpOperations = 20_000;
-/** The bare limit: unordered bulk commands, as in the benchmark `apply`. */
+/** Checkpoints of Convoy end the measurement, so they are more frequent than by default (1 s). */
+export const checkpoint_ms = 100;
+/** The fastest way to write single operations to the source. */
+const recordForm: BatchForm = { workers: 4, operationsMax: 1_000, order: 'single' };
+/** The bare limit: unordered bulk commands. */
 const bareForm: BatchForm = { workers: 4, operationsMax: 1_000, order: 'folded' };
 const rounds = 2;
 
@@ -57,14 +60,22 @@ export async function measureBacklog(
   await using clusters = await BenchClusters.start(folder, 'replicaSet');
   const count = Math.max(200, Math.round(operations * scale));
   const existing = Math.ceil(count / 2);
-  const workload = { ...documents, ...changes, operations: count, documents: existing, hotDocuments: existing };
+  const workload: ApplyWorkload = {
+    ...benchNamespace,
+    documentBytes: benchDocumentBytes,
+    text: 'varied',
+    ...changes,
+    operations: count,
+    documents: existing,
+    hotDocuments: existing,
+  };
   const bare: BacklogCompared['bare'] = [];
   const runs = new Map<string, Cost[]>(tools.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
     for (const tool of tools) {
       signal.throwIfAborted();
       log(`${name}: round ${round} of ${rounds}, ${tool.name}`);
-      runs.get(tool.name)?.push(await applyWith(tool, clusters, workload, context));
+      runs.get(tool.name)?.push(await applyWith(tool, clusters, workload, recordForm, context));
     }
     log(`${name}: round ${round} of ${rounds}, bare unordered writes`);
     bare.push(await writeReadyMade(clusters, folder, workload, bareForm));
@@ -72,19 +83,29 @@ export async function measureBacklog(
   return applyRows({ name, promisesSpeed, operations: count, bare, tools: runs });
 }
 
-async function applyWith(
+/**
+ * Lets a tool copy the workload's initial documents and apply similar writes. Pauses it while the workload is written
+ * to the source, and measures from the resumption until all of it is applied.
+ * @param form how the workload is written
+ */
+export async function applyWith(
   kind: ToolKind,
   clusters: BenchClusters,
   workload: ApplyWorkload,
+  form: BatchForm,
   { folder, signal }: BenchmarkContext,
 ): Promise<Cost> {
   await clusters.empty();
   const warmUp = { ...workload, collection: 'warmUp', operations: Math.min(warmUpOperations, workload.operations) };
-  for (const each of [workload, warmUp]) await prepare(clusters.sourceClient, each, clusters.source.kind);
+  for (const each of [workload, warmUp]) await clusters.load('source', each);
   await using tool = await kind.open(clusters, folder);
   await tool.start();
   await untilSeen(tool, ({ canCommit }) => canCommit, signal);
-  const write = (each: ApplyWorkload) => writeAll(tool, clusters, each, folder);
+  const write = async (each: ApplyWorkload): Promise<Written> => {
+    const { eventsApplied: appliedBefore } = await tool.progress();
+    await writeWorkload(clusters.source, folder, each, form);
+    return { appliedBefore, events: each.operations, last: await passBy(clusters) };
+  };
   await tool.untilApplied(await write(warmUp), signal);
   await tool.pause();
   await untilSeen(tool, ({ paused }) => paused, signal);
@@ -96,15 +117,4 @@ async function applyWith(
   const applied = cost();
   await compare(clusters, workload, signal);
   return applied;
-}
-
-async function writeAll(
-  tool: MigrationTool,
-  clusters: BenchClusters,
-  workload: ApplyWorkload,
-  folder: BenchmarkContext['folder'],
-): Promise<Written> {
-  const { eventsApplied } = await tool.progress();
-  await writeWorkload(clusters.source, folder, workload, recordForm);
-  return { appliedBefore: eventsApplied, events: workload.operations, last: await passBy(clusters) };
 }

@@ -1,6 +1,5 @@
-import type { ApplyResult } from '../apply/apply-order.js';
-import { type Row, withGoal } from '../benchmark.js';
-import { median } from '../copy/copy-rows.js';
+import { median, type Row, withGoal } from '../benchmark.js';
+import type { RunUsage } from '../process-usage.js';
 import { clusterSyncName } from './cluster-sync.js';
 import { notVerifiedName } from './convoy-tool.js';
 import type { Cost } from './cost.js';
@@ -19,14 +18,14 @@ export interface BacklogCompared {
   /** Whether the goals for the rate and the CPU apply. */
   promisesSpeed: boolean;
   operations: number;
-  bare: ApplyResult[];
+  bare: RunUsage[];
   /** By the name of the tool; one that was not there has none. */
   tools: ReadonlyMap<string, readonly Cost[]>;
 }
 
 /** The table of a backlog: medians of the rounds, and the highest peaks. */
 export function applyRows({ name, promisesSpeed, operations, bare, tools }: BacklogCompared): Row[] {
-  const rateOf = (results: readonly ApplyResult[]): number => operations / median(results, secondsOf);
+  const rateOf = (results: readonly RunUsage[]): number => operations / median(results, secondsOf);
   const peer = tools.get(clusterSyncName) ?? [];
   const own = [...tools].filter(([tool, runs]) => tool !== clusterSyncName && runs.length > 0);
   return [
@@ -77,5 +76,5 @@ function costRows(measured: string, operations: number, runs: readonly Cost[]): 
   ];
 }
 
-const secondsOf = ({ seconds }: ApplyResult): number => seconds;
-const cpuOf = ({ cpu_seconds }: ApplyResult): number => cpu_seconds;
+const secondsOf = ({ seconds }: RunUsage): number => seconds;
+const cpuOf = ({ cpu_seconds }: RunUsage): number => cpu_seconds;

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Child } from '@convoy/testbed/process/child';
 import { freePort } from '@convoy/testbed/process/free-port';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { untilTrue } from '../apply/until-applied.js';
 import type { BenchClusters } from '../copy/bench-clusters.js';
 import { type ClusterSyncStatus, clusterSyncProgress, readStatus } from './cluster-sync-status.js';
 import type { MigrationTool, ToolKind, ToolProgress, Written } from './migration-tool.js';
@@ -12,8 +12,6 @@ export const clusterSyncName = 'ClusterSync';
 const readyWithin_ms = 60_000;
 /** It refuses a pause until it replicates changes, and a resume until the pause is done. */
 const acceptedWithin_ms = 60_000;
-const poll_ms = 20;
-const limit_ms = 300_000;
 
 /** Percona ClusterSync, with the settings it has by default. */
 export function clusterSync(program: string): ToolKind {
@@ -88,12 +86,8 @@ class ClusterSync implements MigrationTool {
     await this.child.kill();
   }
 
-  private async until(condition: (status: ClusterSyncStatus) => boolean, signal: AbortSignal): Promise<void> {
-    const deadline = performance.now() + limit_ms;
-    while (!condition(await this.call('GET', 'status'))) {
-      if (performance.now() > deadline) throw new Error(`ClusterSync did not finish within ${limit_ms / 1000} s.`);
-      await delay(poll_ms, undefined, { signal });
-    }
+  private until(condition: (status: ClusterSyncStatus) => boolean, signal: AbortSignal): Promise<void> {
+    return untilTrue(async () => condition(await this.call('GET', 'status')), signal);
   }
 
   private async command(name: 'start' | 'pause' | 'resume' | 'finalize'): Promise<void> {

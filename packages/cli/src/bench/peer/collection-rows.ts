@@ -24,19 +24,9 @@ export function collectionRows(steps: readonly CollectionsStep[]): Row[] {
 function toolRows(name: string, steps: readonly CollectionsStep[]): Row[] {
   const growing = steps.flatMap(({ count, bare_seconds, tools }) => {
     const run = tools.get(name);
-    return run === undefined ? [] : [{ count, bare_seconds, engine: engineOf(run) }];
+    return run === undefined ? [] : [{ count, bare_seconds, run }];
   });
   return growthRows('collection', growing).map((row) => ({ ...row, case: `${name}: ${row.case}` }));
-}
-
-function engineOf({ initialisation, ...copy }: CopyRun) {
-  return {
-    seconds: copy.seconds - initialisation.seconds,
-    cpu_seconds: copy.cpu_seconds - initialisation.cpu_seconds,
-    peakMemoryBytes: copy.ready.peakMemoryBytes,
-    initialisation_seconds: initialisation.seconds,
-    initialisationCpu_seconds: initialisation.cpu_seconds,
-  };
 }
 
 function ofPeer(name: string, steps: readonly CollectionsStep[]): Row[] {

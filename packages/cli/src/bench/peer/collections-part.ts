@@ -1,21 +1,27 @@
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import type { BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
+import { benchDocumentBytes } from '../copy/bench-documents.js';
 import { copyBarely, makeCollections, type ManyCollections } from '../copy/many-collections.js';
 import { collectionRows, type CollectionsStep } from './collection-rows.js';
 import { copyWith } from './copy-run.js';
 import type { ToolKind } from './migration-tool.js';
 
-const counts = [100, 1_000, 5_000] as const;
+export const collectionCounts = [100, 1_000, 5_000] as const;
 const documents = 20_000;
-const documentBytes = 1_000;
 
 /** Copies of the same documents in more and more collections, by every tool, and by bare round trips. */
-export async function measureCollections(tools: readonly ToolKind[], context: BenchmarkContext): Promise<Row[]> {
+export async function measureCollections(
+  kind: TestCluster['kind'],
+  tools: readonly ToolKind[],
+  context: BenchmarkContext,
+): Promise<Row[]> {
   const { folder, log, scale, signal } = context;
-  await using clusters = await BenchClusters.start(folder, 'replicaSet');
+  await using clusters = await BenchClusters.start(folder, kind);
   const steps: CollectionsStep[] = [];
-  for (const count of counts) {
-    const wanted = { collections: Math.max(10, Math.round(count * scale)), documents, documentBytes };
+  for (const count of collectionCounts) {
+    const collections = Math.max(10, Math.round(count * scale));
+    const wanted = { collections, documents, documentBytes: benchDocumentBytes };
     signal.throwIfAborted();
     log(`${wanted.collections} collections: creating them`);
     await makeCollections(clusters.sourceClient, clusters.source, wanted);
@@ -39,11 +45,11 @@ async function requireAll({ name }: ToolKind, clusters: BenchClusters, wanted: M
   const client = clusters.destinationClient;
   const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true });
   const copied = databases.filter((database) => database.name.startsWith('bench'));
-  const found = await Promise.all(copied.map(async (database) => client.db(database.name).stats()));
-  const sum = (valueOf: (stats: (typeof found)[number]) => number) =>
-    found.reduce((total, stats) => total + valueOf(stats), 0);
-  const collections = sum((stats) => Number(stats['collections']));
-  const objects = sum((stats) => Number(stats['objects']));
+  let [collections, objects] = [0, 0];
+  for (const { name: database } of copied) {
+    collections += (await client.db(database).listCollections({}, { nameOnly: true }).toArray()).length;
+    objects += Number((await client.db(database).stats())['objects']);
+  }
   if (collections === wanted.collections && objects === wanted.documents) return;
   throw new Error(
     `${name} copied ${objects} of ${wanted.documents} documents, ` +

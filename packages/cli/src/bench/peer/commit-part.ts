@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { passBy } from '../apply/engine-apply.js';
+import { passBy } from '../apply/until-applied.js';
 import type { BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
-import { fill } from '../copy/bench-documents.js';
+import { benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
 import { PacedWriters, writersCount } from '../cutover/paced-writers.js';
 import { type CommitMeasured, commitRows } from './commit-rows.js';
 import { type ToolKind, untilSeen } from './migration-tool.js';
@@ -36,8 +36,8 @@ async function commitWith(
 ): Promise<CommitMeasured> {
   await clusters.empty();
   const loaded = Math.max(1, Math.round((documents * Math.min(1, scale)) / writersCount)) * writersCount;
-  const collection = { database: 'bench', collection: 'documents', documentBytes: 1_000, documents: loaded } as const;
-  await fill(clusters.sourceClient, { ...collection, text: 'varied' });
+  const collection = { ...benchNamespace, documentBytes: benchDocumentBytes, documents: loaded };
+  await clusters.load('source', { ...collection, text: 'varied' });
   await using tool = await kind.open(clusters, folder);
   await tool.start();
   await untilSeen(tool, ({ canCommit }) => canCommit, signal);

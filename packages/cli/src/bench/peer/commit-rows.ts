@@ -1,5 +1,4 @@
-import { type Row, withGoal } from '../benchmark.js';
-import { median } from '../copy/copy-rows.js';
+import { median, type Row, withGoal } from '../benchmark.js';
 import { clusterSyncName } from './cluster-sync.js';
 
 /** Allowed time in which users cannot write, verified. */

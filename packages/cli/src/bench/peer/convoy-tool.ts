@@ -3,18 +3,24 @@ import { type Progress, progressInfo } from '@convoy/api/contract/progress';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { InstanceProcess } from '../../environment/fleet/instance-process.js';
 import { startFleet, startLoneInstance } from '../../environment/fleet/start-fleet.js';
-import { untilAll, untilPassed } from '../apply/engine-apply.js';
+import { untilAll, untilPassed } from '../apply/until-applied.js';
 import type { BenchClusters } from '../copy/bench-clusters.js';
-import { copiedFraction } from '../copy/engine-run.js';
 import type { MigrationTool, ToolKind, ToolProgress, Written } from './migration-tool.js';
 
 export const notVerifiedName = 'Convoy not verified';
 export const verifiedName = 'Convoy verified';
 
+type Settings = Readonly<Record<string, unknown>>;
+
+/** Convoy without its embedded verifier. */
+export function notVerified(settings: Settings = {}): ToolKind {
+  return { name: notVerifiedName, open: (clusters, folder) => ConvoyTool.open(clusters, folder, false, settings) };
+}
+
 /** Convoy without its embedded verifier, and as it is started by default. */
-export function convoyTools(settings: Readonly<Record<string, unknown>> = {}): ToolKind[] {
+export function convoyTools(settings: Settings = {}): ToolKind[] {
   return [
-    { name: notVerifiedName, open: (clusters, folder) => ConvoyTool.open(clusters, folder, false, settings) },
+    notVerified(settings),
     { name: verifiedName, open: (clusters, folder) => ConvoyTool.open(clusters, folder, true, settings) },
   ];
 }
@@ -35,7 +41,7 @@ class ConvoyTool implements MigrationTool {
     clusters: BenchClusters,
     folder: ScratchFolder,
     verified: boolean,
-    settings: Readonly<Record<string, unknown>>,
+    settings: Settings,
   ): Promise<ConvoyTool> {
     const { source, destination } = clusters;
     const options = { source, destination, folder, settings };
@@ -97,4 +103,10 @@ export function toolProgressOf(seen: readonly Progress[]): ToolProgress {
     paused: seen.every(({ state }) => state === 'PAUSED'),
     eventsApplied: seen.reduce((sum, { totalEventsApplied }) => sum + (totalEventsApplied ?? 0), 0),
   };
+}
+
+/** The copied part of all bytes, 0 to 1; each instance reports its own part and the common total. */
+function copiedFraction(seen: readonly Progress[]): number {
+  const copied = seen.reduce((bytes, { collectionCopy }) => bytes + (collectionCopy?.estimatedCopiedBytes ?? 0), 0);
+  return copied / Math.max(1, ...seen.map(({ collectionCopy }) => collectionCopy?.estimatedTotalBytes ?? 0));
 }

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import type { BenchmarkContext, Row } from '../benchmark.js';
-import { BenchClusters, shards } from '../copy/bench-clusters.js';
-import { type BenchCollection, fill, shardByHash } from '../copy/bench-documents.js';
+import { BenchClusters } from '../copy/bench-clusters.js';
+import { type BenchCollection, benchNamespace } from '../copy/bench-documents.js';
 import type { LoopConcurrency } from '../copy/loop-order.js';
-import { runReadyLoop } from '../copy/loop-run.js';
+import { runLoop } from '../copy/loop-run.js';
 import { copyRows, type SizeCompared } from './copy-rows.js';
 import { type CopyRun, copyWith } from './copy-run.js';
-import { type Cost, watchCost } from './cost.js';
+import { type Cost, settle_ms, watchCost } from './cost.js';
 import type { ToolKind } from './migration-tool.js';
-import { settle_ms } from './turns.js';
 
 /** Document sizes of a part, and bytes of all documents together. */
 export interface CopySize {
@@ -27,27 +27,20 @@ const concurrencies: readonly LoopConcurrency[] = [
 /** All tools take turns, A B A B, so that other load on the host affects all. */
 const rounds = 2;
 
-/** Copies of one document size between clusters of one topology: by every tool, and by the bare loop of raw bytes. */
+/** Copies of one document size between clusters of one kind: by every tool, and by the bare loop of raw bytes. */
 export async function measureCopy(
   size: CopySize,
-  topology: 'replicaSet' | 'sharded',
+  kind: TestCluster['kind'],
   tools: readonly ToolKind[],
   context: BenchmarkContext,
 ): Promise<Row[]> {
   const { folder, log, scale, signal } = context;
-  await using clusters = await BenchClusters.start(folder, topology === 'sharded' ? { shards } : topology);
+  await using clusters = await BenchClusters.start(folder, kind);
   const documents = Math.max(100, Math.round((size.bytes * scale) / size.documentBytes));
   const { documentBytes } = size;
-  const collection: BenchCollection = {
-    database: 'bench',
-    collection: 'documents',
-    documentBytes,
-    documents,
-    text: 'varied',
-  };
+  const collection: BenchCollection = { ...benchNamespace, documentBytes, documents, text: 'varied' };
   log(`${size.name}: loading ${documents} documents`);
-  await make(clusters, 'source', collection);
-  await fill(clusters.sourceClient, collection);
+  await clusters.load('source', collection);
   const bare: SizeCompared['bare'] = [];
   for (const concurrency of concurrencies) {
     signal.throwIfAborted();
@@ -68,15 +61,6 @@ export async function measureCopy(
   return copyRows({ name: size.name, bytes: documents * documentBytes, bare, tools: runs });
 }
 
-async function make(
-  clusters: BenchClusters,
-  side: 'source' | 'destination',
-  collection: BenchCollection,
-): Promise<void> {
-  const client = side === 'source' ? clusters.sourceClient : clusters.destinationClient;
-  if (clusters[side].kind === 'sharded') await shardByHash(client, collection, shards);
-}
-
 async function copyBarely(
   clusters: BenchClusters,
   collection: BenchCollection,
@@ -84,10 +68,10 @@ async function copyBarely(
   { folder, signal }: BenchmarkContext,
 ): Promise<Cost> {
   await clusters.emptyDestination();
-  await make(clusters, 'destination', collection);
+  await clusters.shard('destination', collection);
   await delay(settle_ms, undefined, { signal });
   const cost = watchCost(clusters, []);
-  const loop = await runReadyLoop(clusters, folder, collection, 'raw', concurrency);
+  const loop = await runLoop(clusters, folder, collection, concurrency);
   return { ...cost(), ...loop };
 }
 

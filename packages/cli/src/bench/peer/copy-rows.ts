@@ -1,6 +1,5 @@
-import { type Row, withGoal } from '../benchmark.js';
-import { median } from '../copy/copy-rows.js';
-import type { CopyResult } from '../copy/copy-result.js';
+import { median, type Row, withGoal } from '../benchmark.js';
+import type { RunUsage } from '../process-usage.js';
 import { clusterSyncName } from './cluster-sync.js';
 import { notVerifiedName, verifiedName } from './convoy-tool.js';
 import type { CopyRun } from './copy-run.js';
@@ -112,8 +111,8 @@ function ofPeer(subject: string, runs: readonly CopyRun[], peer: readonly CopyRu
   ];
 }
 
-const secondsOf = ({ seconds }: CopyResult): number => seconds;
-const cpuOf = ({ cpu_seconds }: CopyResult): number => cpu_seconds;
+const secondsOf = ({ seconds }: RunUsage): number => seconds;
+const cpuOf = ({ cpu_seconds }: RunUsage): number => cpu_seconds;
 const sourceCpuOf = ({ sourceCpu_seconds }: Cost): number => sourceCpu_seconds;
 const destinationCpuOf = ({ destinationCpu_seconds }: Cost): number => destinationCpu_seconds;
 const initialisationOf = ({ initialisation }: CopyRun): number => initialisation.seconds;

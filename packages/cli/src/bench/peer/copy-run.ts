@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchmarkContext } from '../benchmark.js';
 import type { BenchClusters } from '../copy/bench-clusters.js';
-import { type Cost, watchCost } from './cost.js';
+import { type Cost, settle_ms, watchCost } from './cost.js';
 import { type ToolKind, untilSeen } from './migration-tool.js';
-import { settle_ms } from './turns.js';
 
 /** One copy, from the start request to its end. */
 export interface CopyRun extends Cost {

@@ -1,13 +1,15 @@
 import type { BenchClusters } from '../copy/bench-clusters.js';
-import type { CopyResult } from '../copy/copy-result.js';
-import { readUsage } from '../process-usage.js';
+import { readUsage, type RunUsage } from '../process-usage.js';
 
 /** Cost of one step of a tool, with that of the servers in the same time. */
-export interface Cost extends CopyResult {
-  /** CPU time of all servers of a cluster. */
+export interface Cost extends RunUsage {
+  /** CPU time of all servers of a cluster; 0 for containers, which cannot be measured. */
   sourceCpu_seconds: number;
   destinationCpu_seconds: number;
 }
+
+/** After a destination was emptied and processes were started, the servers are busy for about this time. */
+export const settle_ms = 1_500;
 
 /**
  * Begins to measure.

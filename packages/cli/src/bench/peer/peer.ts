@@ -1,10 +1,15 @@
 import { existsSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { join } from 'node:path';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { type Benchmark, type BenchmarkContext, type Row, withGoal } from '../benchmark.js';
-import { checkpoint_ms } from '../apply/engine-apply.js';
-import { type Backlog, measureBacklog, mixedBacklog, nestedBacklog } from './apply-part.js';
+import {
+  type Backlog,
+  checkpoint_ms,
+  measureBacklog,
+  mixedBacklog,
+  nestedBacklog,
+  plainBacklog,
+} from './apply-part.js';
 import { measureCollections } from './collections-part.js';
 import { clusterSync } from './cluster-sync.js';
 import { convoyTools } from './convoy-tool.js';
@@ -22,7 +27,6 @@ function copyOf(size: CopySize): Part {
   return (peer, context) => measureCopy(size, 'replicaSet', [...peer, ...convoyTools()], context);
 }
 
-/** Frequent checkpoints, since they end the measurement. */
 function applyOf(backlog: Backlog): Part {
   return (peer, context) => measureBacklog(backlog, [...peer, ...convoyTools({ checkpoint_ms })], context);
 }
@@ -35,8 +39,9 @@ const parts: Readonly<Record<string, Part>> = {
   // ClusterSync needs an oplog note through the router, which servers of 5.0 refuse.
   'copy-sharded': (_peer, context) =>
     measureCopy({ ...oneKilobyte, name: '1 kB sharded', bytes: 300_000_000 }, 'sharded', convoyTools(), context),
-  'copy-collections': (peer, context) => measureCollections([...peer, ...convoyTools()], context),
-  apply: applyOf(mixedBacklog),
+  'copy-collections': (peer, context) => measureCollections('replicaSet', [...peer, ...convoyTools()], context),
+  apply: applyOf(plainBacklog),
+  'apply-mixed': applyOf(mixedBacklog),
   'apply-nested': applyOf(nestedBacklog),
   users: (peer, context) => measureUsers([...peer, ...convoyTools()], context),
   commit: (peer, context) => measureCommit([...peer, ...convoyTools()], context),
@@ -45,19 +50,14 @@ const parts: Readonly<Record<string, Part>> = {
 /** Above this load others compute at the same time. */
 const loadMax = 4;
 
-/** Convoy beside Percona ClusterSync and bare loops, on real servers. */
+/** Convoy beside Percona ClusterSync and bare loops; without its program, or on simulated servers, beside the loops. */
 export const peerBenchmark: Benchmark = {
   name: 'peer',
   description:
-    'replica set to replica set on the real servers of MONGO_BIN: Convoy beside Percona ClusterSync, the program ' +
-    'PCSM_BIN, and beside bare loops',
+    'replica set to replica set: copy, apply and commit by Convoy, beside bare loops and Percona ClusterSync ' +
+    '(needs real servers: MONGO_BIN is their folder, PCSM_BIN its program)',
   parts: Object.keys(parts),
   async run(context) {
-    const servers = process.env['MONGO_BIN'];
-    if (!servers || !existsSync(join(servers, 'mongod'))) {
-      context.log('peer is skipped: MONGO_BIN names no folder with mongod and mongos.');
-      return [];
-    }
     const rows: Row[] = [];
     for (const [name, run] of Object.entries(parts)) {
       if (context.parts !== undefined && !context.parts.has(name)) continue;
@@ -71,9 +71,9 @@ export const peerBenchmark: Benchmark = {
 };
 
 function peerTools({ log }: BenchmarkContext): ToolKind[] {
-  const program = process.env['PCSM_BIN'];
-  if (program && existsSync(program)) return [clusterSync(program)];
-  log('ClusterSync has no rows: PCSM_BIN names no program.');
+  const { MONGO_BIN: servers, PCSM_BIN: program } = process.env;
+  if (servers && program && existsSync(program)) return [clusterSync(program)];
+  log('ClusterSync has no rows: PCSM_BIN must name its program, and MONGO_BIN the folder of real servers.');
   return [];
 }
 

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
-import { type BenchCollection, fill } from '../copy/bench-documents.js';
+import { type BenchCollection, benchNamespace } from '../copy/bench-documents.js';
 import { runMeasured } from '../measured-process.js';
+import { settle_ms } from './cost.js';
 import { type ToolKind, untilSeen } from './migration-tool.js';
-import { settle_ms } from './turns.js';
 import type { UsersOrder, UsersResult } from './users-order.js';
 import { nobodyName, type UsersCompared, usersRows } from './users-rows.js';
 
@@ -25,15 +25,9 @@ export async function measureUsers(tools: readonly ToolKind[], context: Benchmar
   const { folder, log, scale, signal } = context;
   await using clusters = await BenchClusters.start(folder, 'replicaSet');
   const documents = Math.max(1_000, Math.round((bytes * scale) / documentBytes));
-  const collection: BenchCollection = {
-    database: 'bench',
-    collection: 'documents',
-    documentBytes,
-    documents,
-    text: 'varied',
-  };
+  const collection: BenchCollection = { ...benchNamespace, documentBytes, documents, text: 'varied' };
   log(`users: loading ${documents} documents`);
-  await fill(clusters.sourceClient, collection);
+  await clusters.load('source', collection);
   await delay(settle_ms, undefined, { signal });
   const watch = usersOf(clusters, collection, context);
   await watch();

@@ -2,12 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Collection, MongoClient } from 'mongodb';
 import { Random } from '../../demo/random.js';
 import { documentMaker } from '../copy/bench-documents.js';
+import { printResult } from '../own-usage.js';
 import { percentile, type UsersOrder, type UsersResult } from './users-order.js';
 
 /**
  * Simulates users of the source in a process of its own: `node users-process.js ORDER`, where ORDER is a `UsersOrder`.
  * `users-part.ts` compares their latency alone with that during a migration. Half of the operations read a document, a
- * quarter updates one, a quarter inserts one. The last line of the output is a `UsersResult`.
+ * quarter updates one, a quarter inserts one. Its result is a `UsersResult`.
  */
 const order = JSON.parse(process.argv[2] ?? '') as UsersOrder;
 const client = new MongoClient(order.source);
@@ -27,9 +28,7 @@ const result: UsersResult = {
   p50_ms: percentile(latencies_ms, 0.5),
   p99_ms: percentile(latencies_ms, 0.99),
 };
-console.log(JSON.stringify(result));
-// Keeps the process alive: its parent reads the result, then sends SIGTERM.
-setInterval(() => undefined, 60_000);
+printResult(result);
 
 /**
  * One user's operations until the end. Users begin one after the other within the first interval, which spreads the

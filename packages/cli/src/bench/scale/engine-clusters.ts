@@ -3,7 +3,7 @@ import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { Closers } from '@convoy/testbed/closers';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { benchDocument, benchNamespace } from '../bench-data.js';
+import { benchDocument, benchNamespace } from '../copy/bench-documents.js';
 
 /** Each shard has a little: the fleet is measured, not the copy. */
 const documentsPerShard = 100;

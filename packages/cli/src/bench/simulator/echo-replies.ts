@@ -1,5 +1,5 @@
 import { BSON, Long } from 'mongodb';
-import { benchDocument } from '../bench-data.js';
+import { benchDocument } from '../copy/bench-documents.js';
 import { batchDocuments } from './load-order.js';
 
 /** Complete replies to reads, without the header: the first batch, a middle one and the last. */

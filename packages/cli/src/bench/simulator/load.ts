@@ -1,5 +1,5 @@
 import { MongoClient, type Timestamp } from 'mongodb';
-import { benchNamespace } from '../bench-data.js';
+import { benchNamespace } from '../copy/bench-documents.js';
 import { readUsage } from '../process-usage.js';
 import type { LoadOrder, LoadReport, LoadStep, StepResult } from './load-order.js';
 import type { LoadState, Moved } from './load-state.js';

@@ -1,5 +1,5 @@
 import type { AbstractCursor } from 'mongodb';
-import { benchDocumentBytes, benchNamespace } from '../bench-data.js';
+import { benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
 import type { LoadState, Moved } from './load-state.js';
 import { batchDocuments, type ChangeKind, type DriverUse } from './load-order.js';
 

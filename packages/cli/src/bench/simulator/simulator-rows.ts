@@ -1,4 +1,4 @@
-import { withGoal, type Row } from '../benchmark.js';
+import { median, type Row, withGoal } from '../benchmark.js';
 import type { LoadStep, StepResult } from './load-order.js';
 
 /** One step, measured against both servers in direct succession. */
@@ -11,14 +11,19 @@ const openingSecondsMax = 1;
 const shardEventsPerSecondMin = 60_000;
 const microsecondsPerSecond = 1e6;
 
-/** Duration of opening a cluster; a process's time includes a request for its version. */
-export function openingRows(openings: readonly { process_seconds: number; inProcess_seconds: number }[]): Row[] {
+/** Durations of opening a cluster; a process's time includes a request for its version. */
+export interface Opening {
+  process_seconds: number;
+  inProcess_seconds: number;
+}
+
+export function openingRows(openings: readonly Opening[]): Row[] {
   const rows = [
-    { metric: 'as a process', seconds: openings.map(({ process_seconds }) => process_seconds) },
-    { metric: 'in the process', seconds: openings.map(({ inProcess_seconds }) => inProcess_seconds) },
+    { metric: 'as a process', seconds: ({ process_seconds }: Opening) => process_seconds },
+    { metric: 'in the process', seconds: ({ inProcess_seconds }: Opening) => inProcess_seconds },
   ];
   return rows.map(({ metric, seconds }) =>
-    withGoal({ case: 'opening', metric, value: median(seconds), unit: 's' }, '<=', openingSecondsMax),
+    withGoal({ case: 'opening', metric, value: median(openings, seconds), unit: 's' }, '<=', openingSecondsMax),
   );
 }
 
@@ -27,7 +32,7 @@ export function besideEcho(step: LoadStep, pairs: readonly MeasuredPair[]): Row[
   const name = stepName(step);
   const simulator = pairs.map((pair) => pair.simulator);
   const cost = (pick: (result: StepResult) => number) =>
-    median(simulator.map((result) => (pick(result) / result.documents) * microsecondsPerSecond));
+    median(simulator, (result) => (pick(result) / result.documents) * microsecondsPerSecond);
   const clientCost = cost((result) => result.clientCpu_seconds);
   const serverCost = cost((result) => result.serverCpu_seconds);
   return [
@@ -35,7 +40,7 @@ export function besideEcho(step: LoadStep, pairs: readonly MeasuredPair[]): Row[
     {
       case: name,
       metric: 'part of the echo’s throughput',
-      value: median(pairs.map((pair) => rate(pair.simulator) / rate(pair.echo))),
+      value: median(pairs, (pair) => rate(pair.simulator) / rate(pair.echo)),
       unit: '',
     },
     { case: name, metric: 'CPU of the client per document', value: clientCost, unit: 'µs' },
@@ -45,11 +50,11 @@ export function besideEcho(step: LoadStep, pairs: readonly MeasuredPair[]): Row[
       round(clientCost),
     ),
     ...costPerGigabyte(name, simulator),
-    { case: name, metric: 'echo: throughput', value: median(pairs.map((pair) => rate(pair.echo))), unit: 'MB/s' },
+    { case: name, metric: 'echo: throughput', value: median(pairs, (pair) => rate(pair.echo)), unit: 'MB/s' },
     {
       case: name,
       metric: 'echo: CPU of the server',
-      value: median(pairs.map((pair) => perGigabyte(pair.echo, pair.echo.serverCpu_seconds))),
+      value: median(pairs, (pair) => perGigabyte(pair.echo, pair.echo.serverCpu_seconds)),
       unit: 's/GB',
     },
   ];
@@ -60,7 +65,7 @@ export function changeRows(step: LoadStep, results: readonly StepResult[]): Row[
   const name = stepName(step);
   const rows = [...rateRows(name, results), ...costPerGigabyte(name, results)];
   if (step.kind !== 'stream') return rows;
-  const events = median(results.map(({ documents, seconds }) => documents / seconds));
+  const events = median(results, ({ documents, seconds }) => documents / seconds);
   const row: Row = { case: name, metric: 'events', value: Math.round(events), unit: '1/s' };
   return [step.from === 'shard' ? withGoal(row, '>=', shardEventsPerSecondMin) : row, ...rows.slice(1)];
 }
@@ -70,10 +75,10 @@ function rateRows(name: string, results: readonly StepResult[]): Row[] {
     {
       case: name,
       metric: 'documents',
-      value: Math.round(median(results.map(({ documents, seconds }) => documents / seconds))),
+      value: Math.round(median(results, ({ documents, seconds }) => documents / seconds)),
       unit: '1/s',
     },
-    { case: name, metric: 'throughput', value: median(results.map(rate)), unit: 'MB/s' },
+    { case: name, metric: 'throughput', value: median(results, rate), unit: 'MB/s' },
   ];
 }
 
@@ -82,13 +87,13 @@ function costPerGigabyte(name: string, results: readonly StepResult[]): Row[] {
     {
       case: name,
       metric: 'CPU of the client',
-      value: median(results.map((result) => perGigabyte(result, result.clientCpu_seconds))),
+      value: median(results, (result) => perGigabyte(result, result.clientCpu_seconds)),
       unit: 's/GB',
     },
     {
       case: name,
       metric: 'CPU of the simulator',
-      value: median(results.map((result) => perGigabyte(result, result.serverCpu_seconds))),
+      value: median(results, (result) => perGigabyte(result, result.serverCpu_seconds)),
       unit: 's/GB',
     },
   ];
@@ -100,12 +105,6 @@ function rate({ bytes, seconds }: StepResult): number {
 
 function perGigabyte({ bytes }: StepResult, cpu_seconds: number): number {
   return cpu_seconds / (bytes / 1e9);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
 function round(value: number): number {

@@ -1,11 +1,11 @@
 import { startCluster } from '@convoy/simulator';
 import { MongoClient } from 'mongodb';
 import { startSimulatedCluster } from '@convoy/testbed/cluster/simulated-cluster';
-import { benchDocumentBytes, benchNamespace } from '../bench-data.js';
+import { benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
 import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
 import { runEcho, runOrder } from './load-run.js';
 import type { LoadStep, StepResult } from './load-order.js';
-import { besideEcho, changeRows, openingRows, type MeasuredPair } from './simulator-rows.js';
+import { besideEcho, changeRows, type MeasuredPair, type Opening, openingRows } from './simulator-rows.js';
 
 const shards = 2;
 const documentsAtFullScale = 100_000;
@@ -47,7 +47,7 @@ export const simulatorBenchmark: Benchmark = {
     const documents = Math.max(1_000, Math.round(documentsAtFullScale * context.scale));
     const pairs = new Map<LoadStep, MeasuredPair[]>();
     const changes = new Map<LoadStep, StepResult[]>();
-    const openings: { process_seconds: number; inProcess_seconds: number }[] = [];
+    const openings: Opening[] = [];
     for (let round = 1; round <= rounds; round += 1) {
       openings.push(await measureOpening(context));
       for (const steps of [pairedSteps, otherPairedSteps]) {
@@ -131,9 +131,7 @@ async function shardByRange(client: MongoClient, namespace: string): Promise<voi
   await admin.command({ moveChunk: namespace, find: middle, to: other?._id });
 }
 
-async function measureOpening({
-  folder,
-}: BenchmarkContext): Promise<{ process_seconds: number; inProcess_seconds: number }> {
+async function measureOpening({ folder }: BenchmarkContext): Promise<Opening> {
   const processBegin = performance.now();
   const cluster = await startSimulatedCluster({ name: 'opening', topology: { shards }, folder });
   const process_seconds = (performance.now() - processBegin) / 1000;

@@ -1,6 +1,6 @@
 import { statementField } from '@convoy/instance/cluster/driver/driver-sequence';
 import { BSON, type Collection, type Document } from 'mongodb';
-import { benchDocument, benchDocumentBytes, benchNamespace } from '../bench-data.js';
+import { benchDocument, benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
 import type { LoadState, Moved } from './load-state.js';
 import { batchDocuments, type DriverUse } from './load-order.js';
 

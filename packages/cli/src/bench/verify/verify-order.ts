@@ -1,4 +1,5 @@
 import type { BenchCollection } from '../copy/bench-documents.js';
+import type { RunUsage } from '../process-usage.js';
 
 /** The order of a comparing process, as JSON in its argument. */
 export interface VerifyOrder {
@@ -15,10 +16,7 @@ export interface VerifyOrder {
 }
 
 /** Output of a comparing process. */
-export interface VerifyResult {
-  seconds: number;
-  cpu_seconds: number;
-  peakMemoryBytes: number;
+export interface VerifyResult extends RunUsage {
   /** Number of differing documents. */
   mismatches: number;
   /** The verifier's time for reading the catalogs, before and after; 0 for the loop. */

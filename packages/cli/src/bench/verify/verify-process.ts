@@ -1,12 +1,12 @@
 import { openCluster } from '@convoy/instance/cluster/open-cluster';
+import { printResult } from '../own-usage.js';
 import { readUsage } from '../process-usage.js';
 import { bareComparison } from './bare-comparison.js';
 import { verifierComparison } from './verifier-comparison.js';
 import type { VerifyOrder, VerifyResult } from './verify-order.js';
 
 /**
- * Runs one order in its own process: `node verify-process.js ORDER`. Prints a `VerifyResult` as its last line and waits
- * for SIGTERM.
+ * Runs one order in its own process: `node verify-process.js ORDER`. Its result is a `VerifyResult`.
  */
 const order = JSON.parse(process.argv[2] ?? '') as VerifyOrder;
 const { signal } = new AbortController();
@@ -36,5 +36,4 @@ const result: VerifyResult = {
   catalogs_seconds: comparing.seconds - begin.seconds + end.seconds - compared.seconds,
   catalogsCpu_seconds: comparing.cpu_seconds - begin.cpu_seconds + end.cpu_seconds - compared.cpu_seconds,
 };
-console.log(JSON.stringify(result));
-setInterval(() => undefined, 60_000);
+printResult(result);

@@ -1,5 +1,4 @@
-import { type Row, withGoal } from '../benchmark.js';
-import { median } from '../copy/copy-rows.js';
+import { median, type Row, withGoal } from '../benchmark.js';
 import type { VerifyResult } from './verify-order.js';
 
 /** Required part of the bare loop's throughput. */

@@ -1,6 +1,6 @@
 import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters, shards } from '../copy/bench-clusters.js';
-import { type BenchCollection, fill, shardByHash } from '../copy/bench-documents.js';
+import { type BenchCollection, benchNamespace } from '../copy/bench-documents.js';
 import type { VerifyResult } from './verify-order.js';
 import { mismatchRows, type VerifySize, verifySizeRows } from './verify-rows.js';
 import { runVerify } from './verify-run.js';
@@ -30,7 +30,7 @@ export const verifyBenchmark: Benchmark = {
     const rows: Row[] = [];
     for (const { name, documentBytes, bytes } of sizes) {
       const documents = Math.max(1_000, Math.round((bytes * context.scale) / documentBytes));
-      const collection: BenchCollection = { database: 'bench', collection: 'documents', documentBytes, documents };
+      const collection: BenchCollection = { ...benchNamespace, documentBytes, documents };
       context.log(`${name}: loading ${documents} documents on both sides`);
       await load(clusters, collection);
       rows.push(
@@ -47,11 +47,9 @@ export const verifyBenchmark: Benchmark = {
   },
 };
 
-async function load({ sourceClient, destinationClient }: BenchClusters, collection: BenchCollection): Promise<void> {
-  for (const client of [sourceClient, destinationClient]) {
-    await shardByHash(client, collection, shards);
-    await fill(client, collection);
-  }
+async function load(clusters: BenchClusters, collection: BenchCollection): Promise<void> {
+  await clusters.load('source', collection);
+  await clusters.load('destination', collection);
 }
 
 async function takeTurns(
@@ -83,8 +81,7 @@ async function withMismatches(
   { folder, log, scale, signal }: BenchmarkContext,
 ): Promise<VerifyResult[]> {
   const collection: BenchCollection = {
-    database: 'bench',
-    collection: 'documents',
+    ...benchNamespace,
     documentBytes: mismatchDocumentBytes,
     documents: Math.round(mismatchDocuments * scale),
   };

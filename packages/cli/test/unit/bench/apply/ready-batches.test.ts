@@ -12,7 +12,7 @@ const workload: ApplyWorkload = {
   operations: 2_000,
   mix: { insert: 25, update: 40, replace: 15, delete: 20 },
   hotFraction: 0.3,
-  seed: 1,
+  hotDocuments: 20,
 };
 
 /** The result of operations or commands: the last value of every document. */

@@ -1,18 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { growthRows, type GrowthStep } from '../../../../src/bench/copy/growth-rows.js';
 
-function step(count: number, engine_seconds: number, bare_seconds: number): GrowthStep {
-  return {
-    count,
-    bare_seconds,
-    engine: {
-      seconds: engine_seconds - 1,
-      initialisation_seconds: 1,
-      cpu_seconds: engine_seconds / 2,
-      initialisationCpu_seconds: 0,
-      peakMemoryBytes: 2e8,
-    },
-  };
+const cost = (seconds: number) => ({
+  seconds,
+  cpu_seconds: seconds / 2,
+  sourceCpu_seconds: 0,
+  destinationCpu_seconds: 0,
+  peakMemoryBytes: 2e8,
+});
+
+function step(count: number, seconds: number, bare_seconds: number): GrowthStep {
+  return { count, bare_seconds, run: { ...cost(seconds), initialisation: cost(1), ready: cost(seconds) } };
 }
 
 describe('rows of the cost of one more item', () => {
