@@ -75,8 +75,8 @@ export const reverseHazards: readonly Hazard[] = [
         takesOut: 'the check who leads, after a failure of a leader',
         file: instance('lifecycle/leader/lead-unless-deposed.ts'),
         symbol: 'leadUnlessDeposed',
-        find: 'if (!signal.aborted && !isStaleEpoch(error)) await records.confirmLeader(leaderEpoch, signal);\n',
-        replace: '',
+        find: 'await records.confirmLeader(leaderEpoch, signal);',
+        replace: 'await Promise.resolve();',
         tests: [
           instanceTest(
             'lifecycle/leader/swap-clusters.test.ts',

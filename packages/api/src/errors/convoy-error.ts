@@ -41,6 +41,11 @@ export class ConvoyError extends Error {
   }
 }
 
+/** Whether a thrown value is the failure of this name. */
+export function isConvoyError(thrown: unknown, name: ErrorName): thrown is ConvoyError {
+  return thrown instanceof ConvoyError && thrown.error === name;
+}
+
 /**
  * Converts any thrown value to a ConvoyError: itself, or `internalError` with the value as its cause.
  * The message of a foreign error is dropped, since it may hold addresses or values.

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import type { TlsSettings } from '../configuration/tls-settings.js';
-import { ConvoyError } from '../errors/convoy-error.js';
+import { ConvoyError, isConvoyError } from '../errors/convoy-error.js';
 import { isLoopbackAddress, isLoopbackHost, splitHost } from './listen-address.js';
 import { HEALTH_PATH, READY_PATH } from './operations.js';
 
@@ -163,8 +163,7 @@ export function useAccessGuard(app: FastifyInstance, settings: AccessSettings): 
       }
       done();
     } catch (error) {
-      if (error instanceof ConvoyError && error.error === 'unauthorized')
-        void reply.header('www-authenticate', 'Bearer');
+      if (isConvoyError(error, 'unauthorized')) void reply.header('www-authenticate', 'Bearer');
       done(error as ConvoyError);
     }
   });

@@ -1,5 +1,5 @@
 import { connectionCause, type ConnectionCauseKind } from '@convoy/api/connection/connection-cause';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** Redis error replies begin with a code in capitals, for example `WRONGPASS` or `READONLY`. */
 const REPLY_CODE = /^[A-Z][A-Z0-9]{2,31}\b/;
@@ -94,7 +94,7 @@ export function isErrorReply(thrown: unknown): boolean {
  * @param why the last failure to connect; null while unknown
  */
 export function notSent(error: unknown, command: string, why: string | null): unknown {
-  if (!(error instanceof ConvoyError) || error.error !== 'redisUnavailable' || why === null) return error;
+  if (!isConvoyError(error, 'redisUnavailable') || why === null) return error;
   const description = `Redis cannot be reached, so ${command} was not sent: ${why} Repeat it once Redis is back.`;
   return new ConvoyError('redisUnavailable', description, { cause: error });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { isErrorName } from '@convoy/api/errors/table';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic } from '@convoy/api/fleet/start-question';
@@ -56,7 +56,7 @@ export class StartGuide {
       await asked.sent;
       return await this.#answer('sourceListing', asked.id);
     } catch (error) {
-      const isLate = error instanceof ConvoyError && error.error === 'commandTimedOut';
+      const isLate = isConvoyError(error, 'commandTimedOut');
       if (!isLate && this.#listing === asked) this.#listing = null;
       throw error;
     }

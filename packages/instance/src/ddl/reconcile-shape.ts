@@ -1,4 +1,4 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { isConvoyError } from '@convoy/api/errors/convoy-error';
 import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/plan/destination-plan.js';
 import { holdsDocuments } from '../catalog/read/holds-documents.js';
 import { mapBounded } from '../catalog/map-bounded.js';
@@ -107,5 +107,5 @@ async function dropStray(
  * read.
  */
 export function isReplacedIndex(error: unknown): boolean {
-  return error instanceof ConvoyError && error.error === 'catalogDiffers';
+  return isConvoyError(error, 'catalogDiffers');
 }

@@ -1,4 +1,4 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { isNetworkFailure } from '../../cluster/failure.js';
@@ -87,8 +87,7 @@ async function otherOf(
   if (isCommitted && swapsOf(record) === 0) return null;
   const mayBeGone = isCommitted && record.destination.clusterId === home.clusterId;
   const other = await open().catch((error: unknown) => {
-    const isOutOfReach =
-      isNetworkFailure(error) || (error instanceof ConvoyError && error.error === 'retriesExhausted');
+    const isOutOfReach = isNetworkFailure(error) || isConvoyError(error, 'retriesExhausted');
     if (mayBeGone && isOutOfReach) return null;
     throw error;
   });

@@ -1,4 +1,4 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
 import type { Catalog } from '../../catalog/namespace.js';
@@ -46,7 +46,7 @@ export async function readReversible(
   signal: AbortSignal,
 ): Promise<MigrationRecord> {
   const { record } = await run.refresh(signal).catch((error: unknown) => {
-    throw error instanceof ConvoyError && error.error === 'destinationChanged' ? cleanedUp() : error;
+    throw isConvoyError(error, 'destinationChanged') ? cleanedUp() : error;
   });
   requireReversible(record);
   return record;

@@ -1,4 +1,4 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { isConvoyError } from '@convoy/api/errors/convoy-error';
 import type { MigrationRecords } from '../../store/migration-record.js';
 import type { Runtime } from '../migration/runtime.js';
 
@@ -26,18 +26,14 @@ export async function leadUnlessDeposed(
   try {
     const leaderEpoch = await records.takeLeaderEpoch(signal);
     await work(leaderEpoch).catch(async (error: unknown) => {
-      if (!signal.aborted && !isStaleEpoch(error)) await records.confirmLeader(leaderEpoch, signal);
+      if (!signal.aborted && !isConvoyError(error, 'staleEpoch')) await records.confirmLeader(leaderEpoch, signal);
       throw error;
     });
     return true;
   } catch (error) {
-    if (!isStaleEpoch(error)) throw error;
+    if (!isConvoyError(error, 'staleEpoch')) throw error;
     runtime.logger.info({ event: 'leadershipLost' }, 'another instance leads');
     await runtime.clock.sleep(leadershipInterval_ms, signal);
     return false;
   }
-}
-
-function isStaleEpoch(error: unknown): boolean {
-  return error instanceof ConvoyError && error.error === 'staleEpoch';
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { DeferredCluster } from '../../cluster/deferred-cluster.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { displayHost } from '../../cluster/driver/connection-string.js';
@@ -160,7 +160,7 @@ export async function connectSource(
   try {
     return await connect(config, name, 'direct', signal);
   } catch (error) {
-    if (!(error instanceof ConvoyError) || error.error !== 'shardsNotReachable') throw error;
+    if (!isConvoyError(error, 'shardsNotReachable')) throw error;
     return { ...(await connect(config, name, 'router', signal)), directRefusal: error.errorDescription };
   }
 }

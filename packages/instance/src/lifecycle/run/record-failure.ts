@@ -1,4 +1,4 @@
-import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, isConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { MigrationRecords } from '../../store/migration-record.js';
 
 /** Where a process records its failure. */
@@ -29,5 +29,5 @@ export async function recordFailure(
 
 /** Whether a later owner or leader, or a later migration, has taken over. */
 export function isStale(error: unknown): boolean {
-  return error instanceof ConvoyError && error.error === 'staleEpoch';
+  return isConvoyError(error, 'staleEpoch');
 }

@@ -1,4 +1,4 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { isConvoyError } from '@convoy/api/errors/convoy-error';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { applyWriteBlock, wantedBlocks } from '../migration/write-blocks.js';
 
@@ -23,7 +23,7 @@ export async function releaseSource(
         { event: 'sourceNotReleased', err: error },
         'the block of user writes on the source could not be lifted',
       );
-      if (error instanceof ConvoyError && error.error === 'destinationChanged') return;
+      if (isConvoyError(error, 'destinationChanged')) return;
     }
     await clock.sleep(again_ms, signal).catch(() => undefined);
   }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { isConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Logger } from '../../logging/logger.js';
 import { listenersMax } from '../../store/run-together.js';
 
@@ -24,7 +24,7 @@ export function endWhenReplaced(taskIds: readonly string[], logger: Logger, hard
   setMaxListeners(listenersMax, signal);
   return {
     onFailure: (error) => {
-      if (replaced.signal.aborted || !(error instanceof ConvoyError) || error.error !== 'staleEpoch') return;
+      if (replaced.signal.aborted || !isConvoyError(error, 'staleEpoch')) return;
       logger.warn(
         { event: 'tasksTakenOver', tasks: taskIds },
         'another process owns the sync tasks; this one stops work on them at once',
