@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Document, isNode, LineCounter, parseDocument, visit } from 'yaml';
 import { ConvoyError } from '../errors/convoy-error.js';
+import { readNamedFile } from './named-file.js';
 
 /** The content of a configuration file. */
 export interface ConfigFile {
@@ -19,7 +19,10 @@ export interface ConfigFile {
 export function readConfigFile(path: string): ConfigFile {
   const name = basename(path);
   const lines = new LineCounter();
-  const document = parseDocument(textOf(path, name), { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(readNamedFile(path, `configuration (${name})`).toString(), {
+    lineCounter: lines,
+    prettyErrors: false,
+  });
   const problem = problemOf(document);
   if (problem !== null) throw syntaxError(problem.code, name, lines.linePos(problem.at));
   return {
@@ -60,16 +63,4 @@ function problemOf(document: Document.Parsed): { code: string; at: number } | nu
     },
   });
   return at === undefined ? null : { code: 'ALIAS_WITHOUT_ANCHOR', at };
-}
-
-function textOf(path: string, name: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new ConvoyError(
-      'invalidConfiguration',
-      `configuration (${name}): the file cannot be read. Check its path and permissions.`,
-      { cause },
-    );
-  }
 }

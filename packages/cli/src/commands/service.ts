@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { ContractClient } from '@convoy/api/client/contract-client';
 import type { ClientTrust } from '@convoy/api/client/exchange-json';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { readNamedFile } from '@convoy/api/configuration/named-file';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { Option, type Command } from 'commander';
 import type { ShownProgress } from '../progress-view/progress-lines.js';
 import { tokenOf, type TokenOptions } from './service-token.js';
@@ -67,20 +67,10 @@ function addressOf(url: string): string {
 
 function trustOf({ caFile, certFile, keyFile }: ServiceOptions): ClientTrust {
   return {
-    ...(caFile === undefined ? {} : { ca: readPem(caFile, '--ca-file') }),
-    ...(certFile === undefined ? {} : { cert: readPem(certFile, '--cert-file') }),
-    ...(keyFile === undefined ? {} : { key: readPem(keyFile, '--key-file') }),
+    ...(caFile === undefined ? {} : { ca: readNamedFile(caFile, '--ca-file').toString() }),
+    ...(certFile === undefined ? {} : { cert: readNamedFile(certFile, '--cert-file').toString() }),
+    ...(keyFile === undefined ? {} : { key: readNamedFile(keyFile, '--key-file').toString() }),
   };
-}
-
-function readPem(path: string, flag: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new ConvoyError('invalidConfiguration', `${flag}: the file cannot be read. Check its path and permissions.`, {
-      cause,
-    });
-  }
 }
 
 /**
@@ -92,7 +82,7 @@ export async function fromCoordinator<Reply>(url: string, what: string, reply: P
   try {
     return await reply;
   } catch (error) {
-    if (!(error instanceof ConvoyError && error.error === 'unknownPath')) throw error;
+    if (!isConvoyError(error, 'unknownPath')) throw error;
     const description = `${url} has no ${what}: only coordinators serve that. Set the coordinator's address.`;
     throw new ConvoyError('unknownPath', description, { cause: error });
   }
@@ -104,7 +94,7 @@ export async function readProgress(client: ContractClient, signal?: AbortSignal)
   try {
     return (await client.fleetProgress(call)).progress;
   } catch (error) {
-    if (!(error instanceof ConvoyError && error.error === 'unexpectedReply')) throw error;
+    if (!isConvoyError(error, 'unexpectedReply')) throw error;
     return (await client.progress(call)).progress;
   }
 }

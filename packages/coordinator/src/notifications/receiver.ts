@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readNamedFile } from '@convoy/api/configuration/named-file';
 import type { NotifiedEvent, NotifySettings } from '@convoy/api/configuration/notify-settings';
 import type { Secret } from '@convoy/api/configuration/secret';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** A receiver of notifications, with the content of its file. */
 export interface Receiver {
@@ -20,18 +19,6 @@ export interface Receiver {
 export function readReceivers({ receivers }: NotifySettings): readonly Receiver[] {
   return receivers.map(({ caFile, ...receiver }) => ({
     ...receiver,
-    ca: caFile === undefined ? undefined : readCertificates(caFile, receiver.name),
+    ca: caFile === undefined ? undefined : readNamedFile(caFile, `notify: caFile of receiver ${receiver.name}`),
   }));
-}
-
-function readCertificates(path: string, name: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (cause) {
-    throw new ConvoyError(
-      'invalidConfiguration',
-      `notify: caFile of receiver ${name}: the file cannot be read. Check its path and permissions.`,
-      { cause },
-    );
-  }
 }

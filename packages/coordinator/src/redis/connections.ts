@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
 import type { Logger } from 'pino';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { readNamedFile } from '@convoy/api/configuration/named-file';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { HangWatch } from './hang-watch.js';
 import type { RedisConnection } from './redis-connection.js';
 import { redisFailureReason, redisFailureText } from './redis-failure.js';
@@ -27,23 +27,11 @@ function reconnectPause(attempt: number): number {
   return Math.round(pause * (0.5 + Math.random() / 2));
 }
 
-function readTlsFile(path: string, setting: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (cause) {
-    throw new ConvoyError(
-      'invalidConfiguration',
-      `redis.tls.${setting}: the file cannot be read. Check its path and permissions.`,
-      { cause },
-    );
-  }
-}
-
 function tlsOptions(tls: RedisTls): NonNullable<RedisOptions['tls']> {
   return {
-    ...(tls.caFile === undefined ? {} : { ca: readTlsFile(tls.caFile, 'caFile') }),
-    ...(tls.certFile === undefined ? {} : { cert: readTlsFile(tls.certFile, 'certFile') }),
-    ...(tls.keyFile === undefined ? {} : { key: readTlsFile(tls.keyFile, 'keyFile') }),
+    ...(tls.caFile === undefined ? {} : { ca: readNamedFile(tls.caFile, 'redis.tls.caFile') }),
+    ...(tls.certFile === undefined ? {} : { cert: readNamedFile(tls.certFile, 'redis.tls.certFile') }),
+    ...(tls.keyFile === undefined ? {} : { key: readNamedFile(tls.keyFile, 'redis.tls.keyFile') }),
     ...(tls.servername === undefined ? {} : { servername: tls.servername }),
     rejectUnauthorized: !tls.allowInvalidCertificates,
   };
@@ -140,7 +128,7 @@ export class RedisConnections {
    * pass unchanged.
    */
   explained(error: unknown): unknown {
-    if (!(error instanceof ConvoyError) || error.error !== 'redisUnavailable') return error;
+    if (!isConvoyError(error, 'redisUnavailable')) return error;
     const { topology } = this.#settings;
     const host = topology.kind === 'single' ? `${topology.address.host}:${topology.address.port}: ` : '';
     const description = `Redis cannot be reached: ${host}${redisFailureText(this.#failure ?? error)}`;
