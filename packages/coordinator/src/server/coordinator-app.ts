@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { InstancesReply } from '@convoy/api/contract/fleet-progress';
 import type { LogRecord } from '@convoy/api/contract/log-record';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { AccessSettings } from '@convoy/api/http/access-guard';
 import { createHttpApp } from '@convoy/api/http/http-app';
 import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
@@ -13,6 +12,7 @@ import { causeOf } from '../progress/warnings.js';
 import { serveReport } from '../report/report-routes.js';
 import { cachedDetails } from '../watching/cached-details.js';
 import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
+import { serveEventStream } from '../watching/event-stream.js';
 import { serveLogs } from '../watching/log-routes.js';
 import { serveStartGuide } from '../watching/start-guide-routes.js';
 import { serveWatching } from '../watching/watching-routes.js';
@@ -27,25 +27,6 @@ export interface CoordinatorAppOptions {
   readonly recentLogs?: () => readonly LogRecord[];
   /** The process's own metrics. */
   readonly metrics?: CoordinatorMetrics;
-}
-
-function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
-  app.addHook('preClose', (done) => {
-    events.close();
-    done();
-  });
-  app.get(EVENTS_PATH, (request, reply) => {
-    if (!events.hasRoom())
-      throw new ConvoyError('notReady', 'Too many clients already watch the progress. Try again later.');
-    const lastEventId = request.headers['last-event-id'];
-    reply.hijack();
-    reply.raw.writeHead(200, {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-    });
-    events.add(reply.raw, typeof lastEventId === 'string' ? lastEventId : undefined);
-  });
 }
 
 function whyNotReady(director: FleetDirector): string {
@@ -73,7 +54,8 @@ export async function createCoordinatorApp({
     whyNotReady: () => whyNotReady(director),
     logger,
   });
-  serveEvents(app, new ProgressEvents(director, Date.now()));
+  const events = new ProgressEvents(director, Date.now());
+  serveEventStream(app, EVENTS_PATH, events, 'Too many clients already watch the progress. Try again later.');
   app.get(INSTANCES_PATH, (_request, reply): InstancesReply => {
     void reply.header('cache-control', 'no-store');
     return { success: true, instances: [...director.instances()] };

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { type AccessSettings, mayCommand } from '@convoy/api/http/access-guard';
 import type { CommandView } from '../dashboard/message.js';
 import type { FleetDirector } from '../director/fleet-director.js';
+import { serveEventStream } from './event-stream.js';
 import { FleetChanges } from './fleet-changes.js';
 import type { CachedDetails } from './cached-details.js';
 import { NAMESPACE_ROWS_MAX, namespaceOrders, pageOfNamespaces } from './namespaces.js';
@@ -25,7 +25,8 @@ export function serveWatching(
   details: CachedDetails,
   access: AccessSettings,
 ): void {
-  serveChanges(app, director);
+  const changes = new FleetChanges(director, Date.now());
+  serveEventStream(app, '/api/v1/watch', changes, 'Too many pages already watch the fleet. Try again later.');
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (request.url.startsWith('/api/') && !reply.hasHeader('cache-control'))
       void reply.header('cache-control', 'no-store');
@@ -49,23 +50,4 @@ function commandViews(director: FleetDirector): CommandView[] {
     results: Object.fromEntries(results),
     waitingFor: [...waitingFor],
   }));
-}
-
-function serveChanges(app: FastifyInstance, director: FleetDirector): void {
-  const changes = new FleetChanges(director, Date.now());
-  app.addHook('preClose', (done) => {
-    changes.close();
-    done();
-  });
-  app.get('/api/v1/watch', (_request, reply) => {
-    if (!changes.hasRoom())
-      throw new ConvoyError('notReady', 'Too many pages already watch the fleet. Try again later.');
-    reply.hijack();
-    reply.raw.writeHead(200, {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-    });
-    changes.add(reply.raw);
-  });
 }
