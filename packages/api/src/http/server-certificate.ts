@@ -115,8 +115,8 @@ export class ServerCertificate {
   }
 
   /** Renews at intervals; returns the function that stops it. */
-  watch(server: CertificateTaker, interval_ms = CERTIFICATE_CHECK_MS): () => void {
-    const timer = setInterval(() => this.renew(server), interval_ms).unref();
+  watch(server: CertificateTaker): () => void {
+    const timer = setInterval(() => this.renew(server), CERTIFICATE_CHECK_MS).unref();
     return () => clearInterval(timer);
   }
 

@@ -29,10 +29,12 @@ export function secretFlags(command: Command): SecretFlag[] {
 }
 
 /** Warns of secrets among the flags, and takes them out of the process's line in the list of processes. */
-export function hideSecretFlags(command: Command, argv: readonly string[] = process.argv): void {
+export function hideSecretFlags(command: Command): void {
   const found = secretFlags(command);
   if (found.length === 0) return;
   for (const { warning } of found) console.error(warning);
-  const hidden = argv.slice(2).map((word) => found.reduce((text, { value }) => text.replaceAll(value, '***'), word));
+  const hidden = process.argv
+    .slice(2)
+    .map((word) => found.reduce((text, { value }) => text.replaceAll(value, '***'), word));
   process.title = ['convoy', ...hidden].join(' ');
 }

@@ -8,7 +8,6 @@ export interface InstanceView extends FleetInstance {
   readonly stats: InstanceStats | null;
   readonly sourcePingMs: number | null;
   readonly destinationPingMs: number | null;
-  readonly oplogTimeRemaining: string | null;
 }
 
 /** The dashboard's fleet. It uses objects, not arrays, for parts that change, since only changes are sent. */

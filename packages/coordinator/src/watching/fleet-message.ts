@@ -16,7 +16,6 @@ export function fleetMessage(director: Pick<FleetDirector, 'snapshot' | 'progres
       stats: report?.stats ?? null,
       sourcePingMs: report?.progress.source?.pingLatencyMs ?? null,
       destinationPingMs: report?.progress.destination?.pingLatencyMs ?? null,
-      oplogTimeRemaining: report?.progress.estimatedOplogTimeRemaining ?? null,
     };
     return [row.id, view];
   });

@@ -196,12 +196,6 @@ export function readDocument(bytes: Uint8Array, element: RawElement): Uint8Array
   return bytes.subarray(element.start, element.end);
 }
 
-/** The content of a binary value of any subtype but 2 (which repeats its length): a view, not a copy. */
-export function readBinary(bytes: Uint8Array, element: RawElement): Uint8Array {
-  expectType(element, elementType.binary);
-  return bytes.subarray(element.start + 5, element.end);
-}
-
 /** A BSON value cut out of its document: the type byte and the bytes after the field name. */
 export class RawValue {
   constructor(

@@ -24,8 +24,6 @@ export interface InstanceRow {
   readonly documents: string;
   readonly events: string;
   readonly partitions: string;
-  readonly partitionsDone: number;
-  readonly partitionsTotal: number;
   readonly buffers: string;
   readonly pings: string;
 }
@@ -96,8 +94,6 @@ function rowOf(instance: InstanceView, leaderId: string | null): InstanceRow {
       total === 0
         ? '–'
         : `${countText(counts.done)} of ${countText(total)} done, ${counts.copying + counts.starting} active`,
-    partitionsDone: counts.done,
-    partitionsTotal: total,
     buffers: stats === null ? '–' : `${bytesText(stats.bufferedBytes)} of ${bytesText(stats.bufferBytesMax)}`,
     pings: pingsOf(instance),
   };

@@ -32,7 +32,6 @@ export function stagedInstance(id: string, changes: Partial<InstanceView> = {}):
     },
     sourcePingMs: 0.5,
     destinationPingMs: null,
-    oplogTimeRemaining: null,
     ...changes,
   };
 }

@@ -11,14 +11,10 @@ const SIZES_PARALLEL = 4;
 type Listing = Pick<PublishedDetails['sourceListing'], 'rows' | 'unlisted'>;
 
 /** A cluster's collections with their estimated sizes, the largest first; without views. Only reads. */
-export async function listSource(
-  router: NodeClient,
-  signal: AbortSignal,
-  max = LISTED_COLLECTIONS_MAX,
-): Promise<Listing> {
+export async function listSource(router: NodeClient, signal: AbortSignal): Promise<Listing> {
   const all = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
   const found = (await listNamespaces(router, all, signal)).filter(({ type }) => type !== 'view');
-  const rows = await mapBounded(found.slice(0, max), SIZES_PARALLEL, async ({ database, name }) => {
+  const rows = await mapBounded(found.slice(0, LISTED_COLLECTIONS_MAX), SIZES_PARALLEL, async ({ database, name }) => {
     const { sizeBytes, documentCount } = await readSize(router, database, name, signal);
     return { database, collection: name, totalBytes: sizeBytes, documents: documentCount };
   });

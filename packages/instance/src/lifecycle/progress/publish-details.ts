@@ -64,15 +64,12 @@ async function publishNamespaces(run: MigrationRun, signal: AbortSignal): Promis
 }
 
 /** The collections that are being copied first, then the largest; those beyond the bound are added up. */
-function namespacesDetails(
-  parts: readonly NamespacePart[],
-  max = NAMESPACES_PUBLISHED_MAX,
-): PublishedDetails['namespaces'] {
+function namespacesDetails(parts: readonly NamespacePart[]): PublishedDetails['namespaces'] {
   const sorted = [...parts].sort((a, b) => activity(b) - activity(a) || b.totalBytes - a.totalBytes);
-  const rest = sorted.slice(max);
+  const rest = sorted.slice(NAMESPACES_PUBLISHED_MAX);
   const sum = (stat: (part: NamespacePart) => number): number => rest.reduce((total, part) => total + stat(part), 0);
   return {
-    rows: sorted.slice(0, max),
+    rows: sorted.slice(0, NAMESPACES_PUBLISHED_MAX),
     others: {
       collections: rest.length,
       totalBytes: sum(({ totalBytes }) => totalBytes),

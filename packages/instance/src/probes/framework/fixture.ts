@@ -176,8 +176,8 @@ export class Fixture {
   }
 
   /** @returns the time of the write */
-  async update(name: string, q: Document, u: Document | readonly Document[], more: Document = {}): Promise<Timestamp> {
-    return timeOf(await this.done({ update: name, updates: [{ q, u, ...more }], writeConcern: { w: 'majority' } }));
+  async update(name: string, q: Document, u: Document | readonly Document[]): Promise<Timestamp> {
+    return timeOf(await this.done({ update: name, updates: [{ q, u }], writeConcern: { w: 'majority' } }));
   }
 
   /** The current time of a server: at least the time of everything that this probe has done there. */
@@ -219,10 +219,10 @@ export class Fixture {
     });
   }
 
-  session(on = this.front): NumberedSession {
-    const session = on.startSession();
+  session(): NumberedSession {
+    const session = this.front.startSession();
     this.#sessions.push(session);
-    return new NumberedSession(session, (db, command) => this.#ask(on, db ?? this.db, command, session));
+    return new NumberedSession(session, (db, command) => this.#ask(this.front, db ?? this.db, command, session));
   }
 
   /** The same server as another user. */

