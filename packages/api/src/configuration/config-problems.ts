@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { messageOfMissing } from '../contract/invalid-request.js';
 import { ConvoyError } from '../errors/convoy-error.js';
 
 /** Maximum invalid values named in one description. */
@@ -6,14 +7,6 @@ const PROBLEMS_NAMED_MAX = 30;
 
 /** Names the value at a path by its source, for example `--port` or `redis.host (convoy.yaml, line 3)`. */
 export type OriginOf = (path: readonly PropertyKey[]) => string;
-
-/** Message for a missing value; the schema's own message otherwise. */
-export function messageOfMissing(issue: {
-  readonly code?: string | undefined;
-  readonly input?: unknown;
-}): string | undefined {
-  return issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : undefined;
-}
 
 /** A path inside of a setting as text: `.host`, `[1]`. */
 export function insideText(path: readonly PropertyKey[]): string {

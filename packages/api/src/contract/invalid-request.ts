@@ -25,8 +25,8 @@ function hasTooManyValues(body: unknown): boolean {
   return false;
 }
 
-/** The contract's message for a missing field. */
-function missingFieldMessage(issue: {
+/** Message for a missing field; the schema's own message otherwise. */
+export function messageOfMissing(issue: {
   readonly code?: string | undefined;
   readonly input?: unknown;
 }): string | undefined {
@@ -61,7 +61,7 @@ function describeIssue(issue: z.core.$ZodIssue): string[] {
  */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   if (hasTooManyValues(body)) throw new ConvoyError('invalidRequest', `body: has more than ${VALUES_MAX} values`);
-  const result = schema.safeParse(body, { error: missingFieldMessage });
+  const result = schema.safeParse(body, { error: messageOfMissing });
   if (result.success) return result.data;
   const problems = result.error.issues.flatMap((issue) => describeIssue(issue));
   const named = problems.slice(0, PROBLEMS_NAMED_MAX);

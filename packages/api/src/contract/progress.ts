@@ -48,7 +48,7 @@ export const warningSchema = z.object({
 });
 
 /** Maximum namespaces that `sourceWrites` names. */
-export const SOURCE_WRITES_NAMED_MAX = 10;
+const SOURCE_WRITES_NAMED_MAX = 10;
 
 const sourceWritesSchema = z.object({
   windowSeconds: count.meta({ description: 'The writes of this many last seconds count.' }),
@@ -59,6 +59,18 @@ const sourceWritesSchema = z.object({
     .meta({ description: 'Those with most writes.' }),
   lastWriteAt: z.string().nullable().meta({ description: 'Time of the latest known write, ISO 8601.' }),
 });
+
+type WrittenNamespaces = z.output<typeof sourceWritesSchema>['namespaces'];
+
+/** The namespaces with most writes, from those of several shards. */
+export function mostWritten(all: WrittenNamespaces): WrittenNamespaces {
+  const sums = new Map<string, number>();
+  for (const { namespace, writes } of all) sums.set(namespace, (sums.get(namespace) ?? 0) + writes);
+  return [...sums]
+    .map(([namespace, writes]) => ({ namespace, writes }))
+    .sort((a, b) => b.writes - a.writes || (a.namespace < b.namespace ? -1 : 1))
+    .slice(0, SOURCE_WRITES_NAMED_MAX);
+}
 
 /** The `progress` document. In IDLE every field but `state` and `canCommit` is null. */
 export const progressSchema = z.object({

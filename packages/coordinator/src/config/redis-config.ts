@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { Secret } from '@convoy/api/configuration/secret';
 import type { RedisSettings, RedisTopology } from '../redis/redis-settings.js';
-import { messageOfMissing, parseConfig } from '@convoy/api/configuration/config-problems';
+import { parseConfig } from '@convoy/api/configuration/config-problems';
+import { messageOfMissing } from '@convoy/api/contract/invalid-request';
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Secret } from '@convoy/api/configuration/secret';
 import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
@@ -12,7 +11,8 @@ import type { Acceptance } from '@convoy/api/http/contract-service';
 import { RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { CommandSender } from '../fanout/command-sender.js';
 import { FleetView } from '../fleet/fleet-view.js';
-import { fleetTimingsDefault, type FleetTimings } from '../fleet/timings.js';
+import type { RedisFleetOptions } from '../fleet/redis-fleet.js';
+import { fleetTimingsDefault } from '../fleet/timings.js';
 import { RedisOutbox } from '../notifications/redis-outbox.js';
 import { aggregateProgress, type GlobalProgress } from '../progress/aggregate.js';
 import { StartQuestions } from '../membership/start-questions.js';
@@ -24,7 +24,6 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import { fleetKeys } from '../redis/keys.js';
 import { logRedisExposure, redisExposure } from '../redis/redis-exposure.js';
 import { notSent, redisFailureReason } from '../redis/redis-failure.js';
-import type { RedisSettings } from '../redis/redis-settings.js';
 import { FleetSignature, type RefusalReason } from '../redis/signature.js';
 import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
@@ -62,14 +61,7 @@ export interface SentCommand extends CommandOutcome {
   readonly at_ms: number;
 }
 
-export interface FleetDirectorOptions {
-  readonly redis: RedisSettings;
-  readonly fleet: string;
-  /** Signs the messages of the fleet; all processes need the same. */
-  readonly fleetSecret?: Secret | undefined;
-  readonly logger: Logger;
-  readonly clock?: TimeSource;
-  readonly timings?: Partial<FleetTimings>;
+export interface FleetDirectorOptions extends RedisFleetOptions {
   /** Time limit for the instances' acknowledgements, in milliseconds. */
   readonly commandLimit_ms?: number;
 }

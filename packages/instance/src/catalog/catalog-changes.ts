@@ -85,7 +85,8 @@ function byName(indexes: readonly Document[]): Map<string, Document> {
   return new Map(indexes.map((index) => [index.name as string, index]));
 }
 
-function sameShardKey(a: Sharding | null, b: Sharding | null): boolean {
+/** Whether two collections have the same shard key, or both have none. */
+export function sameShardKey(a: Sharding | null, b: Sharding | null): boolean {
   if (a === null || b === null) return a === b;
   return a.unique === b.unique && sameKey(a.key, b.key);
 }

@@ -4,6 +4,7 @@ import type { RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/stored-value.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { sampleIdsOrNone } from '../cluster/sample-ids.js';
+import { isIdIndex } from './index-spec.js';
 import type { CatalogEntry } from './namespace.js';
 
 /** A collection below this size belongs to one sync task: dividing it would cost more than it gains. */
@@ -37,6 +38,12 @@ export async function sampleTaskBounds(
 export function isCollated(entry: CatalogEntry): boolean {
   const collation = entry.options.collation as { locale?: string } | undefined;
   return collation !== undefined && collation.locale !== 'simple';
+}
+
+/** Whether a collection cannot be read in the order of `_id` by its bytes: Convoy compares it by lookups. */
+export function isUnordered(entry: CatalogEntry): boolean {
+  const hasIdIndex = entry.options.clusteredIndex !== undefined || entry.indexes.some(isIdIndex);
+  return isCollated(entry) || !hasIdIndex;
 }
 
 /** The `_id`s that `sampleTaskBounds` chose, from the stored entry. */

@@ -71,11 +71,7 @@ export async function rereadBatch(
   if (collection.readBy !== 'uuid') await knownAs(collection, entries, deps, stop);
   // The read may include transactions up to its end: after a restart their deltas must cause a re-read.
   await deps.applyWatermark.cover(readEnd);
-  const present = await deps.retrying(
-    "read the destination's documents to re-read",
-    () => readDestination(deps.destination, collection, entries, stop),
-    stop,
-  );
+  const present = await presentOf(collection, entries, deps, stop);
   const { upserts, inserts } = writings(collection, entries, documents, present);
   await sendSteps('delete', removals(collection, entries, upserts, present), collection, deps, hard);
   const blocked: Blocked = new Map();
@@ -107,6 +103,20 @@ async function knownAs(
     throw new CollectionAbsentError('The collection may have had another name during the reading');
 }
 
+/** The destination's documents of some entries. */
+function presentOf(
+  collection: SyncedCollection,
+  entries: readonly RereadEntry[],
+  deps: RereadDependencies,
+  stop: AbortSignal,
+): ReturnType<typeof readDestination> {
+  return deps.retrying(
+    "read the destination's documents to re-read",
+    () => readDestination(deps.destination, collection, entries, stop),
+    stop,
+  );
+}
+
 /** Deletes the task's documents of some entries, whatever the source has: a later copy includes them. */
 export async function removeDocuments(
   collection: SyncedCollection,
@@ -115,11 +125,7 @@ export async function removeDocuments(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
-  const present = await deps.retrying(
-    "read the destination's documents to re-read",
-    () => readDestination(deps.destination, collection, entries, stop),
-    stop,
-  );
+  const present = await presentOf(collection, entries, deps, stop);
   await sendSteps('delete', removals(collection, entries, [], present), collection, deps, hard);
 }
 

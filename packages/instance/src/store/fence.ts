@@ -41,10 +41,7 @@ async function placeRanges(
   const zones = shardIds.map((_, index) => `convoy_fence_${index}`);
   await client.command('admin', { enableSharding: metadataDatabase }, options);
   for (const [index, shard] of shardIds.entries()) {
-    const range = {
-      min: { _id: index === 0 ? new BSON.MinKey() : index },
-      max: { _id: index === shardIds.length - 1 ? new BSON.MaxKey() : index + 1 },
-    };
+    const range = rangeOf(index, shardIds.length);
     await client.command('admin', { addShardToZone: shard, zone: zones[index] }, options);
     await client.command('admin', { updateZoneKeyRange: namespace, ...range, zone: zones[index] }, options);
   }
@@ -59,11 +56,16 @@ async function removeZones(
   options: CallOptions,
 ): Promise<void> {
   for (const [index, shard] of shardIds.entries()) {
-    const range = {
-      min: { _id: index === 0 ? new BSON.MinKey() : index },
-      max: { _id: index === shardIds.length - 1 ? new BSON.MaxKey() : index + 1 },
-    };
+    const range = rangeOf(index, shardIds.length);
     await client.command('admin', { updateZoneKeyRange: namespace, ...range, zone: null }, options);
     await client.command('admin', { removeShardFromZone: shard, zone: `convoy_fence_${index}` }, options);
   }
+}
+
+/** The range of the shard at this position. */
+function rangeOf(index: number, shards: number): { min: Document; max: Document } {
+  return {
+    min: { _id: index === 0 ? new BSON.MinKey() : index },
+    max: { _id: index === shards - 1 ? new BSON.MaxKey() : index + 1 },
+  };
 }

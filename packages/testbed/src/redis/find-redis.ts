@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Child } from '../process/child.js';
 import { freePort } from '../process/free-port.js';
+import { isExecutable } from '../process/is-executable.js';
 import type { ScratchFolder } from '../process/scratch-folder.js';
 import { unpackDebianRedis } from './debian-redis.js';
 import { RedisServer } from './redis-server.js';
@@ -63,14 +63,7 @@ export async function redisFolder(): Promise<string | undefined> {
 
 function programOnPath(name: string): string | undefined {
   const candidates = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
-  return candidates.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return candidates.find(isExecutable);
 }
 
 async function hasDocker(): Promise<boolean> {

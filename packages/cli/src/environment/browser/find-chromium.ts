@@ -1,24 +1,14 @@
-import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isExecutable } from '@convoy/testbed/process/is-executable';
 
 /** Names of the browser in distributions. */
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /** Path of `CHROMIUM_BIN` or of a Chromium on the `PATH`; undefined without one. */
-export function findChromium(env: NodeJS.ProcessEnv = process.env): string | undefined {
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+export function findChromium(): string | undefined {
+  const { PATH, CHROMIUM_BIN } = process.env;
+  const folders = (PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   const candidates =
-    env['CHROMIUM_BIN'] === undefined
-      ? names.flatMap((name) => folders.map((folder) => join(folder, name)))
-      : [env['CHROMIUM_BIN']];
+    CHROMIUM_BIN === undefined ? names.flatMap((name) => folders.map((folder) => join(folder, name))) : [CHROMIUM_BIN];
   return candidates.find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -2,8 +2,8 @@ import type { Document } from 'mongodb';
 import { sameDocument } from '../canonical-text.js';
 import { optionDifferences } from '../collection-options.js';
 import { type IndexRules, planIndexes, shardingOn } from './index-plan.js';
+import { sameShardKey } from '../catalog-changes.js';
 import { isIdIndex, portableIndex } from '../index-spec.js';
-import { sameKey } from '../key-pattern.js';
 import type { Catalog, CatalogEntry, Sharding } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
 import type { NamespaceRemap } from '../namespace-remap.js';
@@ -55,7 +55,7 @@ function compareEntry(
   return [
     ...(names.length === 0 ? [] : [difference('options', expected, names.join(', '))]),
     ...compareIndexes(expected, found, options),
-    ...(sameSharding(sharding, found.sharding)
+    ...(sameShardKey(sharding, found.sharding)
       ? []
       : [difference('shardKey', expected, describeShardKeys(sharding, found.sharding))]),
   ];
@@ -89,11 +89,6 @@ function compareIndexes(expected: CatalogEntry, found: CatalogEntry, options: Co
 function differingAttributes(a: Document, b: Document): string[] {
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
   return names.filter((name) => !sameDocument({ value: a[name] as unknown }, { value: b[name] as unknown }));
-}
-
-function sameSharding(a: Sharding | null, b: Sharding | null): boolean {
-  if (a === null || b === null) return a === b;
-  return a.unique === b.unique && sameKey(a.key, b.key);
 }
 
 function describeShardKeys(expected: Sharding | null, found: Sharding | null): string {

@@ -1,4 +1,4 @@
-import { SOURCE_WRITES_NAMED_MAX, type Progress } from '@convoy/api/contract/progress';
+import { mostWritten, type Progress } from '@convoy/api/contract/progress';
 import { type SourceWrites, writesWindow_seconds } from '../../apply/recent-writes.js';
 import type { TaskStats } from './task-stats.js';
 
@@ -8,17 +8,11 @@ export function sourceWritesOf(stats: readonly TaskStats[]): Progress['sourceWri
     sourceWrites !== undefined && followsStream && readLag_seconds < writesWindow_seconds ? sourceWrites : [],
   );
   if (stats.length === 0 || current.length < stats.length) return null;
-  const namespaces = new Map<string, number>();
-  for (const { namespace, writes } of current.flatMap((one) => one.namespaces))
-    namespaces.set(namespace, (namespaces.get(namespace) ?? 0) + writes);
   const last_seconds = Math.max(...current.map(({ lastWrite_seconds }) => lastWrite_seconds ?? 0));
   return {
     windowSeconds: writesWindow_seconds,
     writes: current.reduce((sum, { writes }: SourceWrites) => sum + writes, 0),
-    namespaces: [...namespaces]
-      .map(([namespace, writes]) => ({ namespace, writes }))
-      .sort((a, b) => b.writes - a.writes || (a.namespace < b.namespace ? -1 : 1))
-      .slice(0, SOURCE_WRITES_NAMED_MAX),
+    namespaces: mostWritten(current.flatMap(({ namespaces }) => namespaces)),
     lastWriteAt: last_seconds === 0 ? null : new Date(last_seconds * 1000).toISOString(),
   };
 }

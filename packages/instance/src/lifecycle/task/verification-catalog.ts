@@ -1,6 +1,5 @@
-import { isIdIndex } from '../../catalog/index-spec.js';
-import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
-import { isCollated } from '../../catalog/task-bounds.js';
+import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import { isUnordered } from '../../catalog/task-bounds.js';
 import type { CollectionToVerify } from '../../verify/embedded/verification-plan.js';
 import type { CatalogToVerify } from '../../verify/embedded/verifier-dependencies.js';
 import { followedCatalog, type FollowedEntry } from './followed-catalog.js';
@@ -49,7 +48,7 @@ export class VerificationCatalog {
       copyTasks: source.shardIds.filter((id) => taskCollection(followed, id, source, choice) !== null),
       namespace: namespaceOf(entry),
       on: { source: { database: entry.database, name: entry.name }, destination: choice.remap.toDestination(entry) },
-      unordered: isCollated(entry) || !hasIdIndex(entry),
+      unordered: isUnordered(entry),
       capped: entry.options.capped === true,
       documentFilter: choice.filter.documentFilter(entry.database, entry.name),
       sizeBytes: entry.sizeBytes,
@@ -62,8 +61,4 @@ export class VerificationCatalog {
 /** The copy that a comparison is of, by its key. */
 export function copyOfKey(key: string): string {
   return key.slice(0, key.lastIndexOf('@'));
-}
-
-function hasIdIndex({ indexes, options }: CatalogEntry): boolean {
-  return options.clusteredIndex !== undefined || indexes.some(isIdIndex);
 }

@@ -1,11 +1,10 @@
 import { evenBounds } from '../../bson/even-bounds.js';
 import { isLossless } from '../../bson/lossless.js';
 import type { RawValue } from '../../bson/scan.js';
-import { isIdIndex } from '../../catalog/index-spec.js';
 import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
-import { isCollated } from '../../catalog/task-bounds.js';
+import { isUnordered } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { sampleIdsOrNone } from '../../cluster/sample-ids.js';
 import type { ComparedCollection, ComparisonPartition } from './compared-collection.js';
@@ -70,14 +69,10 @@ function comparedCollection(number: number, source: CatalogEntry, destination: C
     destination: { database: destination.database, name: destination.name },
     sourceUuid: source.uuid,
     destinationUuid: destination.uuid,
-    unordered: [source, destination].some((entry) => isCollated(entry) || !hasIdIndex(entry)),
+    unordered: [source, destination].some(isUnordered),
     sizeBytes: Math.max(source.sizeBytes, destination.sizeBytes),
     documentCount: Math.max(source.documentCount, destination.documentCount),
   };
-}
-
-function hasIdIndex({ indexes, options }: CatalogEntry): boolean {
-  return options.clusteredIndex !== undefined || indexes.some(isIdIndex);
 }
 
 /** `_id`s that split a large collection, in order; sampling only saves time. */
