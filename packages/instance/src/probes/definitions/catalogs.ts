@@ -165,11 +165,7 @@ export const catalogs: readonly Probe[] = [
     otherwise: 'Convoy cannot determine which shard owns a document.',
     async run(fixture) {
       const name = await fixture.split();
-      const [entry] = await fixture.rows(
-        { find: 'collections', filter: { _id: `${fixture.db}.${name}` } },
-        fixture.front,
-        'config',
-      );
+      const entry = await fixture.sharding(name);
       expectSame('the key', entry?.['key'], { sk: 1 });
       const chunks = await fixture.rows(
         { find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown }, sort: { min: 1 } },
@@ -195,11 +191,7 @@ export const catalogs: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.ownSplit();
       const chunk = async (): Promise<Document> => {
-        const [entry] = await fixture.rows(
-          { find: 'collections', filter: { _id: `${fixture.db}.${name}` } },
-          fixture.front,
-          'config',
-        );
+        const entry = await fixture.sharding(name);
         const [found] = await fixture.rows(
           { find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown, 'min.sk': -10 } },
           fixture.front,

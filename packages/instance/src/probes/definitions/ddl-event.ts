@@ -1,7 +1,7 @@
 import type { Document, Timestamp } from 'mongodb';
 import { expectSame, expectThat } from '../framework/expectation.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
-import type { Fixture } from '../framework/fixture.js';
+import { type Fixture, oneOnEachShard } from '../framework/fixture.js';
 
 const corpus = 'corpus 05-events-ddl';
 const expanded = { showExpandedEvents: true };
@@ -83,10 +83,7 @@ export const ddlEvents: readonly Probe[] = [
     source: `${corpus}; SERVER-71085`,
     otherwise: 'Drops may be applied before all shards have dropped, or wait in vain.',
     async run(fixture) {
-      const name = await fixture.ownSplit([
-        { _id: 1, sk: -1 },
-        { _id: 2, sk: 1 },
-      ]);
+      const name = await fixture.ownSplit(oneOnEachShard);
       const at = await fixture.now();
       await fixture.done({ drop: name });
       expectSame(
@@ -103,10 +100,7 @@ export const ddlEvents: readonly Probe[] = [
     source: `${corpus}; SERVER-71365`,
     otherwise: 'Renames may be applied before all shards have renamed, or wait in vain.',
     async run(fixture) {
-      const name = await fixture.ownSplit([
-        { _id: 1, sk: -1 },
-        { _id: 2, sk: 1 },
-      ]);
+      const name = await fixture.ownSplit(oneOnEachShard);
       const at = await fixture.now();
       await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` });
       expectSame(

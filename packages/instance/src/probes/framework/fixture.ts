@@ -29,6 +29,12 @@ const busyCodes: ReadonlySet<number> = new Set([24, 46, 112, 117]);
 const tries = 40;
 const pause_ms = 250;
 
+/** A document on each shard of `split` collections. */
+export const oneOnEachShard: readonly Document[] = [
+  { _id: 1, sk: -1 },
+  { _id: 2, sk: 1 },
+];
+
 /** What one probe works with: the servers, and its own collections in the scratch database. */
 export class Fixture {
   readonly db: string;
@@ -189,6 +195,12 @@ export class Fixture {
   async uuid(name: string, on = this.front): Promise<unknown> {
     const [listed] = await this.rows({ listCollections: 1, filter: { name } }, on);
     return (listed?.['info'] as { uuid?: unknown } | undefined)?.uuid;
+  }
+
+  /** What the config database says about a sharded collection. */
+  async sharding(name: string): Promise<Document | undefined> {
+    const command = { find: 'collections', filter: { _id: `${this.db}.${name}` } };
+    return (await this.rows(command, this.front, 'config'))[0];
   }
 
   stream(of: StreamOf): Promise<EventStream> {

@@ -1,6 +1,7 @@
 import { Binary } from 'mongodb';
 import { randomBytes } from 'node:crypto';
 import { expectRefused, expectSame, expectThat } from '../framework/expectation.js';
+import { oneOnEachShard } from '../framework/fixture.js';
 import type { Probe } from '../framework/probe.js';
 import { at } from './reads-at-a-time.js';
 
@@ -75,15 +76,8 @@ export const readsByUuid: readonly Probe[] = [
     source: 'corpus 02-catalog',
     otherwise: 'Convoy may read a shard under an unknown UUID.',
     async run(fixture) {
-      const name = await fixture.split([
-        { _id: 1, sk: -1 },
-        { _id: 2, sk: 1 },
-      ]);
-      const [entry] = await fixture.rows(
-        { find: 'collections', filter: { _id: `${fixture.db}.${name}` } },
-        fixture.front,
-        'config',
-      );
+      const name = await fixture.split(oneOnEachShard);
+      const entry = await fixture.sharding(name);
       for (const on of [fixture.front, fixture.shard, fixture.otherShard])
         expectSame(`the UUID on ${on.name}`, await fixture.uuid(name, on), entry?.['uuid']);
     },

@@ -1,13 +1,19 @@
-import { Long } from 'mongodb';
+import { type Document, Long } from 'mongodb';
 import { expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
-import { type Fixture, timeOf } from '../framework/fixture.js';
+import { type Fixture, oneOnEachShard, timeOf } from '../framework/fixture.js';
 
 const corpus = 'corpus 11-transactions';
 const one = Long.fromNumber(1);
 
 async function ids(fixture: Fixture, name: string): Promise<unknown[]> {
   return (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown);
+}
+
+/** The label by which a client may repeat the whole transaction. */
+function expectTransient({ errorLabels }: Document): void {
+  const isTransient = (errorLabels as string[] | undefined)?.includes('TransientTransactionError') === true;
+  expectThat('labelled TransientTransactionError', isTransient, errorLabels);
 }
 
 /** Effects and visibility of transactions. */
@@ -41,19 +47,7 @@ export const transactions: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.split();
       const session = fixture.session();
-      expectDone(
-        'the insert',
-        await session.begin(
-          {
-            insert: name,
-            documents: [
-              { _id: 1, sk: -1 },
-              { _id: 2, sk: 1 },
-            ],
-          },
-          one,
-        ),
-      );
+      expectDone('the insert', await session.begin({ insert: name, documents: oneOnEachShard }, one));
       const committed = await session.commit(one);
       expectDone('the commit', committed);
       // The reply comes once the commit is decided: a read after its time waits for the shards that have not executed
@@ -77,11 +71,7 @@ export const transactions: readonly Probe[] = [
       const name = await fixture.collection();
       const reply = await fixture.session().go({ find: name }, one);
       expectRefused('the statement', reply, 251);
-      expectThat(
-        'labelled TransientTransactionError',
-        (reply['errorLabels'] as string[] | undefined)?.includes('TransientTransactionError') === true,
-        reply['errorLabels'],
-      );
+      expectTransient(reply);
     },
   },
   {
@@ -101,11 +91,7 @@ export const transactions: readonly Probe[] = [
       expectDone('the first write', await session.begin(write(1), one));
       const reply = await later.begin(write(2), one);
       expectRefused('the second write', reply, 112);
-      expectThat(
-        'labelled TransientTransactionError',
-        (reply['errorLabels'] as string[] | undefined)?.includes('TransientTransactionError') === true,
-        reply['errorLabels'],
-      );
+      expectTransient(reply);
       expectDone('the commit', await session.commit(one));
     },
   },

@@ -2,7 +2,7 @@ import { type Document, Long, Timestamp } from 'mongodb';
 import { endMark, EventStream } from '../framework/event-stream.js';
 import { codeIn, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
-import { after, type Fixture, timeOf } from '../framework/fixture.js';
+import { after, type Fixture, oneOnEachShard, timeOf } from '../framework/fixture.js';
 
 const corpus = 'corpus 06-resume-and-errors';
 
@@ -238,16 +238,7 @@ export const streamPositions: readonly Probe[] = [
       const name = await fixture.split();
       const at = after(await fixture.now());
       const [session, number] = [fixture.session(), Long.fromNumber(1)];
-      await session.begin(
-        {
-          insert: name,
-          documents: [
-            { _id: 1, sk: -1 },
-            { _id: 2, sk: 1 },
-          ],
-        },
-        number,
-      );
+      await session.begin({ insert: name, documents: oneOnEachShard }, number);
       expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
       for (const [on, _id] of [
         [fixture.shard, 1],

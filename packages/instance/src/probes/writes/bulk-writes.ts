@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
+import { oneOnEachShard } from '../framework/fixture.js';
 import type { Probe } from '../framework/probe.js';
 
 const corpus = 'corpus 03-crud';
@@ -59,10 +60,7 @@ export const bulkWrites: readonly Probe[] = [
     source: corpus,
     otherwise: 'Convoy reads the wrong documents again.',
     async run(fixture) {
-      const name = await fixture.split([
-        { _id: 1, sk: -1 },
-        { _id: 2, sk: 1 },
-      ]);
+      const name = await fixture.split(oneOnEachShard);
       const documents = [
         { _id: 3, sk: -1 },
         { _id: 2, sk: 1 },
