@@ -9,6 +9,7 @@ import { type BenchCollection, fill, shardByHash } from './bench-documents.js';
 /** Databases of the servers. */
 const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
+/** Of each cluster, where a benchmark has no other number. */
 export const shards = 2;
 
 /**
@@ -25,9 +26,16 @@ export class BenchClusters implements AsyncDisposable {
     private readonly startDestination: () => Promise<BenchSide>,
   ) {}
 
-  /** @param kind of both clusters; sharded ones have two shards */
-  static async start(folder: ScratchFolder, kind: TestCluster['kind'] = 'sharded'): Promise<BenchClusters> {
-    const topology = kind === 'sharded' ? { shards } : kind;
+  /**
+   * @param kind of both clusters
+   * @param size shards of each sharded one
+   */
+  static async start(
+    folder: ScratchFolder,
+    kind: TestCluster['kind'] = 'sharded',
+    size = shards,
+  ): Promise<BenchClusters> {
+    const topology = kind === 'sharded' ? { shards: size } : kind;
     const source = await startSide({ name: 'source', topology, folder });
     let started = 0;
     const startDestination = (): Promise<BenchSide> =>
@@ -65,7 +73,7 @@ export class BenchClusters implements AsyncDisposable {
   /** Shards an empty collection by hashed `_id` over all shards, where that side is sharded. */
   async shard(side: 'source' | 'destination', collection: BenchCollection): Promise<void> {
     const { cluster, client } = this.#side(side);
-    if (cluster.kind === 'sharded') await shardByHash(client, collection, shards);
+    if (cluster.kind === 'sharded') await shardByHash(client, collection, cluster.shardIds.length);
   }
 
   #side(side: 'source' | 'destination'): BenchSide {

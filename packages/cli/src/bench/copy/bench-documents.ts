@@ -1,4 +1,5 @@
 import { BSON, type Document, type MongoClient } from 'mongodb';
+import { mapBounded } from '@convoy/instance/catalog/map-bounded';
 import { Random } from '../../demo/random.js';
 
 /** A collection of equally large documents with whole numbers from 0 as `_id`. */
@@ -79,16 +80,20 @@ export async function fill(
   const target = client.db(database).collection(collection);
   const make = documentMaker(documentBytes, text);
   const perInsert = Math.min(insertDocumentsMax, Math.max(1, Math.floor(insertBytes / documentBytes)));
-  let next = 0;
-  const worker = async () => {
-    while (next < documents) {
-      const from = next;
-      next += perInsert;
-      await target.insertMany(
-        Array.from({ length: Math.min(perInsert, documents - from) }, (_, index) => make(from + index)),
-        { ordered: false },
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: parallelInserts }, worker));
+  await inBatches(documents, perInsert, parallelInserts, async (ids) => {
+    await target.insertMany(ids.map(make), { ordered: false });
+  });
+}
+
+/** Sends the whole numbers below `count` in batches, at most `parallel` at a time. */
+export async function inBatches(
+  count: number,
+  batchMax: number,
+  parallel: number,
+  send: (ids: number[]) => Promise<void>,
+): Promise<void> {
+  const starts = Array.from({ length: Math.ceil(count / batchMax) }, (_, index) => index * batchMax);
+  await mapBounded(starts, parallel, (from) =>
+    send(Array.from({ length: Math.min(batchMax, count - from) }, (_, index) => from + index)),
+  );
 }

@@ -1,6 +1,7 @@
 import type { MongoClient } from 'mongodb';
+import { mapBounded } from '@convoy/instance/catalog/map-bounded';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
-import { documentMaker } from './bench-documents.js';
+import { documentMaker, inBatches } from './bench-documents.js';
 
 /** Spreads collections over databases as users do, and databases over the shards. */
 const collectionsPerDatabase = 100;
@@ -37,11 +38,11 @@ export async function makeCollections(
   const all = namedCollections(wanted);
   if (kind === 'sharded') await makeDatabases(client, shardIds, [...new Set(all.map(({ database }) => database))]);
   const make = documentMaker(wanted.documentBytes);
-  await inParallel(all, async ({ database, collection, documents }) => {
-    for (let from = 0; from < documents; from += 1_000) {
-      const batch = Array.from({ length: Math.min(1_000, documents - from) }, (_, index) => make(from + index));
-      await client.db(database).collection(collection).insertMany(batch, { ordered: false });
-    }
+  await mapBounded(all, parallel, async ({ database, collection, documents }) => {
+    const target = client.db(database).collection(collection);
+    await inBatches(documents, 1_000, 1, async (ids) => {
+      await target.insertMany(ids.map(make), { ordered: false });
+    });
   });
 }
 
@@ -67,7 +68,7 @@ export async function copyBarely(
   wanted: ManyCollections,
 ): Promise<number> {
   const begin = performance.now();
-  await inParallel(namedCollections(wanted), async ({ database, collection }) => {
+  await mapBounded(namedCollections(wanted), parallel, async ({ database, collection }) => {
     const from = source.db(database);
     await from.command({ listIndexes: collection });
     await destination.db(database).command({ create: collection, writeConcern: { w: 'majority' } });
@@ -77,15 +78,4 @@ export async function copyBarely(
       await target.insertMany(documents.slice(at, at + 1_000), { ordered: false, writeConcern: { w: 'majority' } });
   });
   return (performance.now() - begin) / 1000;
-}
-
-async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let item = items[next]; item !== undefined; item = items[next]) {
-      next += 1;
-      await work(item);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, worker));
 }

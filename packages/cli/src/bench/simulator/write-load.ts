@@ -1,6 +1,6 @@
 import { statementField } from '@convoy/instance/cluster/driver/driver-sequence';
 import { BSON, type Collection, type Document } from 'mongodb';
-import { benchDocument, benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
+import { benchDocument, benchDocumentBytes, benchNamespace, inBatches } from '../copy/bench-documents.js';
 import type { LoadState, Moved } from './load-state.js';
 import { batchDocuments, type DriverUse } from './load-order.js';
 
@@ -18,29 +18,29 @@ const writesInFlight = 4;
 export async function insertAll({ router, documents }: LoadState, collection: string, use: DriverUse): Promise<Moved> {
   const database = router.db(benchNamespace.database);
   const target = database.collection<NumberedDocument>(collection);
-  await inBatches(documents, async (from, count) => {
-    if (use === 'plain') await target.insertMany(plainBatch(from, count), { ordered: false });
+  await inBatches(documents, batchDocuments, writesInFlight, async (ids) => {
+    if (use === 'plain') await target.insertMany(plainBatch(ids), { ordered: false });
     else
       await database.command({
         insert: collection,
-        documents: statementField('documents', rawBatch(from, count)),
+        documents: statementField('documents', rawBatch(ids)),
         ordered: false,
       });
   });
   return { documents, bytes: documents * benchDocumentBytes };
 }
 
-function plainBatch(from: number, count: number): NumberedDocument[] {
-  return Array.from({ length: count }, (_, index) => benchDocument(from + index) as NumberedDocument);
+function plainBatch(ids: readonly number[]): NumberedDocument[] {
+  return ids.map((id) => benchDocument(id) as NumberedDocument);
 }
 
 /** Copies of one serialised document with different `_id`s. */
-function rawBatch(from: number, count: number): Uint8Array[] {
+function rawBatch(ids: readonly number[]): Uint8Array[] {
   const bytes = BSON.serialize(benchDocument(1));
   const idStart = bytes.indexOf(0, 5) + 1;
-  return Array.from({ length: count }, (_, index) => {
+  return ids.map((id) => {
     const document = Buffer.from(bytes);
-    document.writeInt32LE(from + index, idStart);
+    document.writeInt32LE(id, idStart);
     return document;
   });
 }
@@ -48,8 +48,7 @@ function rawBatch(from: number, count: number): Uint8Array[] {
 /** Updates or deletes every document of the hashed collection, one statement each. */
 export async function changeAll({ router, documents }: LoadState, change: 'update' | 'delete'): Promise<Moved> {
   const target: Collection<NumberedDocument> = router.db(benchNamespace.database).collection('hashed');
-  await inBatches(documents, async (from, count) => {
-    const ids = Array.from({ length: count }, (_, index) => from + index);
+  await inBatches(documents, batchDocuments, writesInFlight, async (ids) => {
     const statements =
       change === 'update'
         ? ids.map((_id) => ({ updateOne: { filter: { _id }, update: { $set: { group: -_id } } } }))
@@ -57,16 +56,4 @@ export async function changeAll({ router, documents }: LoadState, change: 'updat
     await target.bulkWrite(statements, { ordered: false });
   });
   return { documents, bytes: documents * benchDocumentBytes };
-}
-
-async function inBatches(documents: number, send: (from: number, count: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next < documents) {
-      const from = next;
-      next += batchDocuments;
-      await send(from, Math.min(batchDocuments, documents - from));
-    }
-  };
-  await Promise.all(Array.from({ length: writesInFlight }, worker));
 }
