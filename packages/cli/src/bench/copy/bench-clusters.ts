@@ -1,7 +1,7 @@
 import { type Document, MongoClient } from 'mongodb';
 import { adminCommand } from '@convoy/testbed/cluster/real-servers';
 import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
-import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
+import type { TestCluster, TestClusterOptions } from '@convoy/testbed/cluster/test-cluster';
 import { Closers } from '@convoy/testbed/closers';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { type BenchCollection, fill, shardByHash } from './bench-documents.js';
@@ -28,18 +28,18 @@ export class BenchClusters implements AsyncDisposable {
 
   /**
    * @param kind of both clusters
-   * @param size shards of each sharded one
+   * @param options `size`: shards of each sharded one; the others as for `startTestCluster`
    */
   static async start(
     folder: ScratchFolder,
     kind: TestCluster['kind'] = 'sharded',
-    size = shards,
+    { size = shards, ...access }: { size?: number } & Pick<TestClusterOptions, 'release' | 'withUsers'> = {},
   ): Promise<BenchClusters> {
-    const topology = kind === 'sharded' ? { shards: size } : kind;
-    const source = await startSide({ name: 'source', topology, folder });
+    const common = { topology: kind === 'sharded' ? { shards: size } : kind, folder, ...access };
+    const source = await startSide({ name: 'source', ...common });
     let started = 0;
     const startDestination = (): Promise<BenchSide> =>
-      startSide({ name: `destination${(started += 1) === 1 ? '' : started}`, topology, folder });
+      startSide({ name: `destination${(started += 1) === 1 ? '' : started}`, ...common });
     try {
       return new BenchClusters(source, await startDestination(), startDestination);
     } catch (error) {
@@ -119,11 +119,11 @@ interface BenchSide extends AsyncDisposable {
   readonly client: MongoClient;
 }
 
-async function startSide(options: Parameters<typeof startTestCluster>[0]): Promise<BenchSide> {
+async function startSide(options: TestClusterOptions): Promise<BenchSide> {
   const closers = new Closers();
   try {
     const cluster = closers.use(await startTestCluster(options));
-    const client = new MongoClient(cluster.connectionString);
+    const client = new MongoClient(cluster.connectionStringOf('root'));
     closers.defer(() => client.close());
     await onShards(cluster, { setParameter: 1, syncdelay: checkpointInterval_seconds });
     return { cluster, client, [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose]() };

@@ -1,5 +1,7 @@
 import type { ChangeStream, MongoClient } from 'mongodb';
 import type { LeaderStep } from '@convoy/instance/lifecycle/migration/steps';
+import { median } from '../benchmark.js';
+import type { BenchClusters } from '../copy/bench-clusters.js';
 import { benchNamespace } from '../copy/bench-documents.js';
 
 const scratch = { database: 'bench_bare', collection: 'notes' } as const;
@@ -10,14 +12,10 @@ const rounds = 5;
 const awaitData_ms = 10;
 
 /** Both clusters of a committed migration, with a user that has all privileges. */
-export interface CutOverClients {
-  source: MongoClient;
-  destination: MongoClient;
-}
+type CutOverClients = Pick<BenchClusters, 'sourceClient' | 'destinationClient'>;
 
 /** Median milliseconds of each step's minimal commands, sent by a plain client one after the other. */
 export async function measureBare(clients: CutOverClients): Promise<Map<LeaderStep, number>> {
-  const { source, destination } = clients;
   const medians = new Map<LeaderStep, number>();
   for (const [step, { prepare, run }] of stepsOf(clients)) {
     const times_ms: number[] = [];
@@ -27,10 +25,17 @@ export async function measureBare(clients: CutOverClients): Promise<Map<LeaderSt
       await run();
       times_ms.push(performance.now() - begin);
     }
-    medians.set(step, times_ms.sort((left, right) => left - right)[Math.floor(rounds / 2)] ?? 0);
+    medians.set(
+      step,
+      median(times_ms, (time_ms) => time_ms),
+    );
   }
-  await destination.db(benchNamespace.database).collection(benchNamespace.collection).dropIndex(bareIndex);
-  for (const client of [source, destination]) await client.db(scratch.database).dropDatabase();
+  await clients.destinationClient
+    .db(benchNamespace.database)
+    .collection(benchNamespace.collection)
+    .dropIndex(bareIndex);
+  for (const client of [clients.sourceClient, clients.destinationClient])
+    await client.db(scratch.database).dropDatabase();
   return medians;
 }
 
@@ -40,7 +45,7 @@ interface Bare {
 }
 
 /** The source is closed and the destination open, before and after. */
-function stepsOf({ source, destination }: CutOverClients): [LeaderStep, Bare][] {
+function stepsOf({ sourceClient: source, destinationClient: destination }: CutOverClients): [LeaderStep, Bare][] {
   const record = () => note(destination);
   return [
     ['commitStarted', { run: record }],

@@ -2,25 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { progressInfo } from '@convoy/api/contract/progress';
 import type { LeaderStep } from '@convoy/instance/lifecycle/migration/steps';
-import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
-import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
-import { Closers } from '@convoy/testbed/closers';
 import { type Fleet, startFleet } from '../../environment/fleet/start-fleet.js';
 import { untilAll } from '../apply/until-applied.js';
+import { BenchClusters, shards } from '../copy/bench-clusters.js';
 import { benchDocument, benchNamespace } from '../copy/bench-documents.js';
 import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
-import { type CutOverClients, measureBare } from './bare-round-trips.js';
+import { measureBare } from './bare-round-trips.js';
 import { type CutOverMeasured, cutOverRows } from './cutover-rows.js';
-import { PacedWriters, writersCount } from './paced-writers.js';
+import { documentsToWrite, PacedWriters, writesPerSecond } from './paced-writers.js';
 import { StepLog } from './step-log.js';
 
-const shards = 2;
 /** The first release whose servers can block and unblock user writes. */
 const release = '6.0';
-const documents = 20_000;
-const writesPerSecond = 1_000;
-/** Duration of the writes before the commit, while changes are applied. */
-const writing_ms = 5_000;
 const repetitions = 3;
 const poll_ms = 5;
 /** Steps that are passed immediately without a verifier. */
@@ -44,9 +37,11 @@ export const cutOverBenchmark: Benchmark = {
       for (let nth = 1; nth <= Math.max(1, Math.round(repetitions * context.scale)); nth += 1) {
         context.signal.throwIfAborted();
         context.log(`${name}: cut-over ${nth}`);
-        await using fixture = await open(context);
-        cutOvers.push(await cutOver(fixture, verified, context));
-        bare = await measureBare(fixture.clients);
+        await using clusters = await BenchClusters.start(context.folder, 'sharded', { release, withUsers: true });
+        if (clusters.source.version[0] < Number.parseInt(release))
+          throw new Error(`User writes can be blocked from ${release} on; these servers are older.`);
+        cutOvers.push(await cutOver(clusters, verified, context));
+        bare = await measureBare(clusters);
         if (!verified) for (const step of verifyingSteps) bare.delete(step);
       }
       rows.push(...cutOverRows(name, cutOvers, bare));
@@ -54,47 +49,6 @@ export const cutOverBenchmark: Benchmark = {
     return rows;
   },
 };
-
-interface Fixture extends AsyncDisposable {
-  source: TestCluster;
-  destination: TestCluster;
-  clients: CutOverClients;
-  shopper: MongoClient;
-  loaded: number;
-}
-
-async function open({ folder, scale }: BenchmarkContext): Promise<Fixture> {
-  const closers = new Closers();
-  try {
-    const start = async (name: string) =>
-      closers.use(await startTestCluster({ name, topology: { shards }, release, withUsers: true, folder }));
-    const [source, destination] = [await start('source'), await start('destination')];
-    if (source.version[0] < Number.parseInt(release))
-      throw new Error(`User writes can be blocked from ${release} on; these servers are older.`);
-    const clientOf = (connectionString: string): MongoClient => {
-      const client = new MongoClient(connectionString);
-      closers.defer(() => client.close());
-      return client;
-    };
-    const clients = {
-      source: clientOf(source.connectionStringOf('root')),
-      destination: clientOf(destination.connectionStringOf('root')),
-    };
-    const loaded = Math.max(1, Math.round((documents * Math.min(1, scale)) / writersCount)) * writersCount;
-    await load(clients.source, loaded);
-    return {
-      source,
-      destination,
-      clients,
-      shopper: clientOf(source.connectionStringOf('shopper')),
-      loaded,
-      [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose](),
-    };
-  } catch (error) {
-    await closers[Symbol.asyncDispose]();
-    throw error;
-  }
-}
 
 /** A unique and a TTL index, which a commit restores. */
 async function load(client: MongoClient, loaded: number): Promise<void> {
@@ -114,10 +68,13 @@ async function load(client: MongoClient, loaded: number): Promise<void> {
 }
 
 async function cutOver(
-  { source, destination, clients, shopper, loaded }: Fixture,
+  { source, destination, sourceClient, destinationClient }: BenchClusters,
   verified: boolean,
-  { folder, signal }: BenchmarkContext,
+  { folder, scale, signal }: BenchmarkContext,
 ): Promise<CutOverMeasured> {
+  const loaded = documentsToWrite(scale);
+  await load(sourceClient, loaded);
+  await using shopper = new MongoClient(source.connectionStringOf('shopper'));
   using steps = new StepLog(folder.file('steps'));
   await using fleet = await startFleet({ source, destination, folder });
   const { client } = fleet.coordinator;
@@ -132,8 +89,8 @@ async function cutOver(
     ({ info, canCommit }) => info === progressInfo.changeEventApplication && canCommit,
     signal,
   );
-  const writers = new PacedWriters(shopper, loaded, writesPerSecond);
-  await Promise.race([delay(writing_ms, undefined, { signal }), writers.refused]);
+  const writers = new PacedWriters(shopper, loaded);
+  await writers.untilWritten(signal);
   await untilAll(fleet.instances, ({ canCommit }) => canCommit, signal);
   const commandAt_ms = Date.now();
   await client.commit();
@@ -150,7 +107,7 @@ async function cutOver(
     refusedAt_ms,
     canWriteAt_ms,
     writtenPerSecond,
-    missing: await writers.missingOn(clients.destination),
+    missing: await writers.missingOn(destinationClient),
     acknowledged: writers.writes,
   };
 }

@@ -2,13 +2,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Collection, type MongoClient, MongoServerError } from 'mongodb';
 import { benchDocument, benchNamespace } from '../copy/bench-documents.js';
 
-/** Writers for the rate where a write takes about 40 ms. Each has an equal part of the documents. */
-export const writersCount = 50;
+export const writesPerSecond = 1_000;
+/** Writers for that rate where a write takes about 40 ms. Each has an equal part of the documents. */
+const writersCount = 50;
+/** Duration of the writes before a commit, while changes are applied. */
+const writing_ms = 5_000;
+/** At full scale. */
+const documentsMax = 20_000;
 /** A server's error code for users while their writes are blocked. */
 const blockedCode = 371;
 /** `_id`s of new documents start here. */
 const firstNewId = 10_000_000;
 const perSecond = 1_000;
+
+/** Number of documents that the writers find. */
+export function documentsToWrite(scale: number): number {
+  return Math.max(1, Math.round((documentsMax * Math.min(1, scale)) / writersCount)) * writersCount;
+}
 
 type Documents = Collection<{ _id: number; writes?: number }>;
 
@@ -26,13 +36,12 @@ export class PacedWriters {
   private last_ms = this.from_ms;
 
   /**
-   * @param loaded documents with `_id` from 0, a multiple of `writersCount`
+   * @param loaded documents with `_id` from 0, as many as `documentsToWrite` says
    * @param end stops the writers, where the server cannot reject them
    */
   constructor(
     client: MongoClient,
     private readonly loaded: number,
-    private readonly ratePerSecond: number,
     private readonly end?: AbortSignal,
   ) {
     const documents: Documents = client.db(benchNamespace.database).collection(benchNamespace.collection);
@@ -40,6 +49,11 @@ export class PacedWriters {
       () => undefined,
     );
     this.refused.catch(() => undefined);
+  }
+
+  /** Resolves after some seconds of writes. @throws the failure of a writer */
+  async untilWritten(signal: AbortSignal): Promise<void> {
+    await Promise.race([delay(writing_ms, undefined, { signal }), this.refused]);
   }
 
   /** Acknowledged writes per second, until now or the rejection. */
@@ -56,7 +70,7 @@ export class PacedWriters {
   }
 
   private async write(documents: Documents, writer: number): Promise<void> {
-    const pause_ms = (writersCount * perSecond) / this.ratePerSecond;
+    const pause_ms = (writersCount * perSecond) / writesPerSecond;
     try {
       for (let nth = 0; this.end?.aborted !== true; nth += 1) {
         await this.writeOne(documents, nth * writersCount + writer, nth % 2 === 0);

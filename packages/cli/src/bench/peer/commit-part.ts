@@ -1,15 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { passBy } from '../apply/until-applied.js';
 import type { BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
 import { benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
-import { PacedWriters, writersCount } from '../cutover/paced-writers.js';
+import { documentsToWrite, PacedWriters } from '../cutover/paced-writers.js';
 import { type CommitMeasured, commitRows } from './commit-rows.js';
 import { type ToolKind, untilSeen } from './migration-tool.js';
 
-const documents = 20_000;
-const writesPerSecond = 1_000;
-const writing_ms = 5_000;
 const rounds = 3;
 
 /**
@@ -35,7 +31,7 @@ async function commitWith(
   { folder, scale, signal }: BenchmarkContext,
 ): Promise<CommitMeasured> {
   await clusters.empty();
-  const loaded = Math.max(1, Math.round((documents * Math.min(1, scale)) / writersCount)) * writersCount;
+  const loaded = documentsToWrite(scale);
   const collection = { ...benchNamespace, documentBytes: benchDocumentBytes, documents: loaded };
   await clusters.load('source', { ...collection, text: 'varied' });
   await using tool = await kind.open(clusters, folder);
@@ -43,8 +39,8 @@ async function commitWith(
   await untilSeen(tool, ({ canCommit }) => canCommit, signal);
   const { eventsApplied: appliedBefore } = await tool.progress();
   const end = new AbortController();
-  const writers = new PacedWriters(clusters.sourceClient, loaded, writesPerSecond, end.signal);
-  await Promise.race([delay(writing_ms, undefined, { signal }), writers.refused]);
+  const writers = new PacedWriters(clusters.sourceClient, loaded, end.signal);
+  await writers.untilWritten(signal);
   await untilSeen(tool, ({ canCommit }) => canCommit, signal);
   end.abort();
   await writers.refused;

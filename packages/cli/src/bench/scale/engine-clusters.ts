@@ -18,7 +18,7 @@ export class EngineClusters implements AsyncDisposable {
   private constructor(private readonly clusters: BenchClusters) {}
 
   static async start(shards: number, folder: ScratchFolder): Promise<EngineClusters> {
-    const clusters = await BenchClusters.start(folder, 'sharded', shards);
+    const clusters = await BenchClusters.start(folder, 'sharded', { size: shards });
     try {
       await load(clusters.sourceClient, shards);
       return new EngineClusters(clusters);
