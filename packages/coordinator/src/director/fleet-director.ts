@@ -25,7 +25,7 @@ import { fleetKeys } from '../redis/keys.js';
 import { logRedisExposure, redisExposure } from '../redis/redis-exposure.js';
 import { notSent, redisFailureReason } from '../redis/redis-failure.js';
 import { FleetSignature, type RefusalReason } from '../redis/signature.js';
-import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
+import { systemTime } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
 import { answeringIds, needNoMessage, recordedFor } from './recorded-command.js';
@@ -74,7 +74,6 @@ export class FleetDirector {
   /** The fleet's notifications. */
   readonly outbox: RedisOutbox;
   readonly #logger: Logger;
-  readonly #clock: TimeSource;
   readonly #commandLimit_ms: number;
   readonly #connections: RedisConnections;
   readonly #connection: RedisConnection;
@@ -95,11 +94,10 @@ export class FleetDirector {
     const timings = { ...fleetTimingsDefault, ...options.timings };
     const keys = fleetKeys(options.fleet, options.redis.keyPrefix);
     this.#logger = options.logger;
-    this.#clock = options.clock ?? systemTime;
     this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
     this.#connections = new RedisConnections(options.redis, options.logger, timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
-    this.#signature = new FleetSignature(options.fleetSecret, keys.root, this.#clock, this.#logger);
+    this.#signature = new FleetSignature(options.fleetSecret, keys.root, systemTime, this.#logger);
     this.#exposure = redisExposure(options.redis);
     logRedisExposure(options.redis, this.#logger);
     const limit_ms = timings.redisCall_ms;
@@ -108,7 +106,7 @@ export class FleetDirector {
     this.outbox = new RedisOutbox(redis);
     this.#questions = new StartQuestions(redis);
     const patient = this.#connections.patient();
-    const common = { keys, signature: this.#signature, timings, clock: this.#clock, logger: this.#logger };
+    const common = { keys, signature: this.#signature, timings, clock: systemTime, logger: this.#logger };
     this.#view = new FleetView({
       ...common,
       hearsAll: true,
@@ -116,7 +114,7 @@ export class FleetDirector {
       subscriber: this.#connections.subscriber(),
     });
     this.#sender = new CommandSender({ ...redis, connection: patient }, this.#logger);
-    this.#last = new LastCommands(this.#clock, timings.identityLease_ms);
+    this.#last = new LastCommands(systemTime, timings.identityLease_ms);
     this.#leaderTask = new PeriodicTask(timings.leaderLease_ms / RENEWALS_PER_LEASE, () => this.#askForLeader());
   }
 
@@ -153,7 +151,7 @@ export class FleetDirector {
   /** The current snapshot of the fleet. */
   snapshot(): FleetSnapshot {
     const reports = this.#view.reports();
-    const monotonic_ms = this.#clock.monotonic_ms();
+    const monotonic_ms = systemTime.monotonic_ms();
     const silent_ms = new Map(
       [...reports.keys()].map((id) => [
         id,
@@ -164,7 +162,7 @@ export class FleetDirector {
       reports,
       leader: this.#view.leader(),
       silent_ms,
-      now_ms: this.#clock.now_ms(),
+      now_ms: systemTime.now_ms(),
       isConnected: this.isConnected(),
       whyDisconnected: this.whyDisconnected,
       redisWarnings: [...this.#exposure, ...this.#signature.warnings()],
@@ -201,7 +199,7 @@ export class FleetDirector {
    * other clusters configured, `redisUnavailable` when nothing was sent
    */
   async command(name: CommandName, body: unknown, commandId: string = randomUUID()): Promise<CommandOutcome> {
-    const until_ms = this.#clock.monotonic_ms() + this.#commandLimit_ms;
+    const until_ms = systemTime.monotonic_ms() + this.#commandLimit_ms;
     const snapshot = this.snapshot();
     const members = membersOf(snapshot);
     const ids = [...members.registeredIds, ...members.missingIds];
@@ -232,7 +230,7 @@ export class FleetDirector {
   ): Promise<Map<string, CommandResult>> {
     if (ids.length === 0) return new Map();
     const open = withoutFollowed(command, ids, snapshot, this.#last);
-    const left_ms = Math.ceil(until_ms - this.#clock.monotonic_ms());
+    const left_ms = Math.ceil(until_ms - systemTime.monotonic_ms());
     if (left_ms <= SEND_MIN_MS)
       return new Map(ids.map((id) => [id, open.includes(id) ? notSentInTime : { success: true }]));
     const sent = await this.#sender.send(command, open, left_ms).catch((error: unknown) => {
@@ -305,7 +303,7 @@ export class FleetDirector {
 
   #note(outcome: CommandOutcome): void {
     this.#commandsSent += 1;
-    this.#sent.push({ ...outcome, at_ms: this.#clock.now_ms() });
+    this.#sent.push({ ...outcome, at_ms: systemTime.now_ms() });
     if (this.#sent.length > COMMANDS_RETAINED) this.#sent.shift();
   }
 

@@ -32,7 +32,6 @@ import { logRedisExposure } from '../redis/redis-exposure.js';
 import type { RedisSettings } from '../redis/redis-settings.js';
 import { FleetSignature, refusalReasons } from '../redis/signature.js';
 import { systemTime } from '@convoy/api/time/time-source';
-import type { TimeSource } from '@convoy/api/time/time-source';
 import { FleetView } from './fleet-view.js';
 import { fleetTimingsDefault } from './timings.js';
 import type { FleetTimings } from './timings.js';
@@ -44,7 +43,6 @@ export interface RedisFleetOptions {
   /** Signs the messages of the fleet; all processes need the same. */
   readonly fleetSecret?: Secret | undefined;
   readonly logger: Logger;
-  readonly clock?: TimeSource;
   readonly timings?: Partial<FleetTimings>;
 }
 
@@ -59,7 +57,6 @@ interface Membership {
 /** One instance's fleet over Redis. One object serves one membership: it cannot join again after it left. */
 export class RedisFleet implements Fleet {
   readonly #logger: Logger;
-  readonly #clock: TimeSource;
   readonly #timings: FleetTimings;
   readonly #keys: FleetKeys;
   readonly #signature: FleetSignature;
@@ -81,10 +78,9 @@ export class RedisFleet implements Fleet {
   /** @throws ConvoyError `invalidConfiguration` for an invalid fleet name or an unusable TLS file */
   constructor(options: RedisFleetOptions) {
     this.#logger = options.logger;
-    this.#clock = options.clock ?? systemTime;
     this.#timings = { ...fleetTimingsDefault, ...options.timings };
     this.#keys = fleetKeys(options.fleet, options.redis.keyPrefix);
-    this.#signature = new FleetSignature(options.fleetSecret, this.#keys.root, this.#clock, this.#logger);
+    this.#signature = new FleetSignature(options.fleetSecret, this.#keys.root, systemTime, this.#logger);
     logRedisExposure(options.redis, this.#logger);
     this.#connections = new RedisConnections(options.redis, options.logger, this.#timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
@@ -94,7 +90,7 @@ export class RedisFleet implements Fleet {
       keys: this.#keys,
       signature: this.#signature,
       timings: this.#timings,
-      clock: this.#clock,
+      clock: systemTime,
       logger: this.#logger,
       hearsAll: false,
       onVacant: () => this.#membership?.election.campaignSoon(),
@@ -141,7 +137,7 @@ export class RedisFleet implements Fleet {
   report(report: InstanceReport): void {
     if (this.#left) return;
     this.#sequence += 1;
-    this.#view.put({ kind: 'report', reportedAt_ms: this.#clock.now_ms(), sequence: this.#sequence, report });
+    this.#view.put({ kind: 'report', reportedAt_ms: systemTime.now_ms(), sequence: this.#sequence, report });
     this.#membership?.heartbeat.publish(report);
   }
 
@@ -251,7 +247,7 @@ export class RedisFleet implements Fleet {
       signature: this.#signature,
       identity,
       timings: this.#timings,
-      clock: this.#clock,
+      clock: systemTime,
       logger: this.#logger,
       hearsAll: () => this.isLeader(),
       onHeld: (held) => this.#onIdentityHeld(held),
@@ -271,7 +267,7 @@ export class RedisFleet implements Fleet {
       candidate: { id, syncID, incarnation },
       view: this.#view.leaderView,
       watchers: this.#view.watchers,
-      clock: this.#clock,
+      clock: systemTime,
       logger: this.#logger,
       mayLead: () => mayLead(id, this.reports()),
     });

@@ -56,7 +56,7 @@ export class IdentityLease {
    * @param onWait called once when another process has, or had, the id
    * @throws ConvoyError `identityTaken` once its holder renews it, `redisUnavailable`
    */
-  async claim(onWait: () => void = () => undefined): Promise<void> {
+  async claim(onWait: () => void): Promise<void> {
     let left_ms = Number.POSITIVE_INFINITY;
     for (let look = 0; look < LOOKS_MAX; look += 1) {
       const seen_ms = await this.#claimOnce();

@@ -41,7 +41,7 @@ const minute_ms = 60_000;
 const atWork_ms = 15 * minute_ms;
 
 /** The one policy of an instance; tests and the configuration replace parts of it. */
-export function retryPolicy(changes: Partial<RetryPolicy> = {}): RetryPolicy {
+export function retryPolicy(changes: Partial<RetryPolicy>): RetryPolicy {
   return {
     limit_ms: retryLimit_minutes * minute_ms,
     backoffMin_ms: 50,

@@ -41,12 +41,7 @@ export class PartitionTable {
   }
 
   /** One partition that needs no copy: everything up to `readTime` is on the destination. */
-  static copied(
-    collection: SyncedCollection,
-    readTime: bigint,
-    save: SavePartitions,
-    range: IdRange = wholeRange,
-  ): PartitionTable {
+  static copied(collection: SyncedCollection, readTime: bigint, save: SavePartitions, range: IdRange): PartitionTable {
     return new PartitionTable(collection, [Partition.copied(range, readTime)], save);
   }
 

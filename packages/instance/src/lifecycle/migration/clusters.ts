@@ -83,7 +83,7 @@ export async function openRecordedSource(
   runtime: Runtime,
   { source: { name, clusterId }, access }: Pick<MigrationRecord, 'source' | 'access'>,
   signal: AbortSignal,
-  connect: Connect = connectConfigured,
+  connect: Connect,
 ): Promise<ClusterClient> {
   const source = await openSource(runtime, requireClusterName(name), access, signal, connect);
   if (source.clusterId === clusterId) return source;
@@ -124,11 +124,7 @@ export function sparesOther(
 }
 
 /** The source of a recorded migration that may lack it. The first command connects, as `openRecordedSource` does. */
-export function deferredSource(
-  runtime: Runtime,
-  record: MigrationRecord,
-  connect: Connect = connectConfigured,
-): ClusterClient {
+export function deferredSource(runtime: Runtime, record: MigrationRecord, connect: Connect): ClusterClient {
   const {
     source: { name, clusterId },
     access,

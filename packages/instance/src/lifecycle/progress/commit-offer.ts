@@ -47,7 +47,7 @@ export class CommitOffer {
     private readonly id: string,
     private readonly fleet: Pick<Fleet, 'reports'>,
     private readonly clock: Pick<Clock, 'monotonic_ms' | 'sleep'>,
-    private readonly versionRefusal: () => string | null = () => null,
+    private readonly versionRefusal: () => string | null,
   ) {}
 
   /** Whether the own tasks are ready. */

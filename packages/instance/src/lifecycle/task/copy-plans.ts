@@ -53,7 +53,7 @@ export class CopyPlans implements CopyRestarts {
    */
   async fresh(task: TaskCollection, signal: AbortSignal): Promise<PartitionTable> {
     const { collection, range, sizeBytes, orderWish } = task;
-    const sizes = { part: sizeBytes, detectMin: this.deps.detectBytesMin ?? detectBytesMin };
+    const sizes = { part: sizeBytes, detectMin: detectBytesMin };
     const choose = () => chooseOrder(this.#shard, collection, orderWish, sizes, signal);
     const order = await this.deps.runtime.retrying('sample _ids', choose, signal);
     if (order !== null) this.#logOrder(collection, order);

@@ -36,8 +36,6 @@ export interface SyncPipelineDependencies {
    * Above this number of pending re-reads, a range of them is copied again. The default is the re-read set's own bound.
    */
   rereadRequestsMax?: number;
-  /** Bytes of a collection's part from which on `detectRandomId` samples its `_id`s; by default 20 GiB. */
-  detectBytesMin?: number;
   filter: Pick<NamespaceFilter, 'includes'>;
   remap: Pick<NamespaceRemap, 'toDestination'>;
   /** The task's part of a new collection on the source; null when it has none. */
