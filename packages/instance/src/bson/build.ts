@@ -33,12 +33,6 @@ export class DocumentBuilder {
     return this.element(name, type, bytes);
   }
 
-  array(name: string, values: readonly RawValue[]): this {
-    this.begin(name, elementType.array);
-    values.forEach((value, index) => this.raw(String(index), value));
-    return this.end();
-  }
-
   string(name: string, value: string): this {
     const bytes = encodeUtf8(value);
     this.header(name, elementType.string, 4 + bytes.length + 1);
@@ -54,22 +48,9 @@ export class DocumentBuilder {
     return this;
   }
 
-  long(name: string, value: bigint): this {
-    this.header(name, elementType.long, 8);
-    this.length = this.buffer.writeBigInt64LE(value, this.length);
-    return this;
-  }
-
   bool(name: string, value: boolean): this {
     this.header(name, elementType.bool, 1);
     this.buffer[this.length++] = value ? 1 : 0;
-    return this;
-  }
-
-  /** @param time seconds × 2^32 + increment */
-  timestamp(name: string, time: bigint): this {
-    this.header(name, elementType.timestamp, 8);
-    this.length = this.buffer.writeBigUInt64LE(time, this.length);
     return this;
   }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BSON, Int32, Long, Timestamp } from 'mongodb';
+import { BSON, Int32, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { deleteStatement, DocumentBuilder, replaceStatement, updateStatement } from '../../../src/bson/build.js';
 import { encodeValue, findElement } from '../../../src/bson/scan.js';
@@ -13,12 +13,9 @@ describe('DocumentBuilder', () => {
   test('writes the bytes that the driver writes', () => {
     const built = new DocumentBuilder(16)
       .int32('i', -5)
-      .long('l', 2n ** 40n)
       .bool('b', true)
       .string('grün', 'ä'.repeat(300))
-      .timestamp('t', (5n << 32n) | 6n)
       .document('d', BSON.serialize({ x: 1 }))
-      .array('a', [encodeValue(1), encodeValue('z')])
       .begin('n')
       .begin('m')
       .int32('k', 1)
@@ -27,12 +24,9 @@ describe('DocumentBuilder', () => {
       .finish();
     const expected = new Map<string, unknown>([
       ['i', new Int32(-5)],
-      ['l', Long.fromBigInt(2n ** 40n)],
       ['b', true],
       ['grün', 'ä'.repeat(300)],
-      ['t', new Timestamp({ t: 5, i: 6 })],
       ['d', { x: 1 }],
-      ['a', [1, 'z']],
       ['n', { m: { k: 1 } }],
     ]);
     bytesEqual(built, BSON.serialize(expected));

@@ -1,6 +1,7 @@
+import { Long } from 'mongodb';
 import { DocumentBuilder } from '../../../src/bson/build.js';
-import { elementType } from '../../../src/bson/element-type.js';
-import { encodeValue, RawValue } from '../../../src/bson/scan.js';
+import { encodeValue } from '../../../src/bson/scan.js';
+import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import { documentOf, fieldOf, type Fields } from './raw-document.js';
 
 /** UUID of the model's first collection. */
@@ -35,8 +36,8 @@ export function tokenOf(time: bigint, uuid = modelUuid): string {
 /** The bytes of a change event as a stream on a shard shows it: an insert's key is `_id` alone. */
 export function eventOf(change: SeenChange, time: bigint, collection: NamedCollection = firstCollection): Buffer {
   const builder = new DocumentBuilder().begin('_id').string('_data', tokenOf(time, collection.uuid)).end();
-  builder.string('operationType', change.operation).timestamp('clusterTime', time);
-  if (change.inTransaction) builder.long('txnNumber', 1n);
+  builder.string('operationType', change.operation).raw('clusterTime', encodeValue(timestampOf(time)));
+  if (change.inTransaction) builder.raw('txnNumber', encodeValue(Long.ONE));
   builder.begin('ns').string('db', modelNamespace.database).string('coll', collection.name).end();
   builder.document(
     'documentKey',
@@ -50,27 +51,18 @@ export function eventOf(change: SeenChange, time: bigint, collection: NamedColle
 /** The bytes of a DDL change as one shard shows it. */
 export function ddlEventOf(operation: string, time: bigint, { uuid, name }: NamedCollection, to?: string): Buffer {
   const builder = new DocumentBuilder().begin('_id').string('_data', tokenOf(time, uuid)).end();
-  builder.string('operationType', operation).timestamp('clusterTime', time);
+  builder.string('operationType', operation).raw('clusterTime', encodeValue(timestampOf(time)));
   builder.begin('ns').string('db', modelNamespace.database).string('coll', name).end();
   if (to !== undefined) builder.begin('to').string('db', modelNamespace.database).string('coll', to).end();
   return Buffer.from(builder.finish());
 }
 
 function description(change: SeenChange): Buffer {
-  const builder = new DocumentBuilder().document('updatedFields', documentOf(change.updated ?? []));
-  builder.array(
-    'removedFields',
-    (change.removed ?? []).map((name) => encodeValue(name)),
-  );
-  const truncation = new RawValue(
-    elementType.document,
-    documentOf([
-      ['field', encodeValue('list')],
-      ['newSize', encodeValue(1)],
-    ]),
-  );
-  builder.array('truncatedArrays', change.truncated === true ? [truncation] : []);
-  return builder.finish();
+  return new DocumentBuilder()
+    .document('updatedFields', documentOf(change.updated ?? []))
+    .raw('removedFields', encodeValue(change.removed ?? []))
+    .raw('truncatedArrays', encodeValue(change.truncated === true ? [{ field: 'list', newSize: 1 }] : []))
+    .finish();
 }
 
 /** Shard key and `_id`, in the order in which the server shows them. */
