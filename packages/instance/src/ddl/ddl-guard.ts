@@ -1,9 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CatalogChange } from '../catalog/catalog-changes.js';
+import { nameSome } from '../catalog/name-some.js';
 import { namespaceOf } from '../catalog/namespace.js';
-
-/** Changes named in one description. */
-const changesNamedMax = 5;
 
 /**
  * Refuses what Convoy cannot replicate: chunks that have moved, another primary shard, another shard key.
@@ -13,9 +11,8 @@ const changesNamedMax = 5;
 export function refuseCatalogChanges(changes: readonly CatalogChange[]): void {
   const first = changes[0];
   if (first === undefined) return;
-  const named = changes.slice(0, changesNamedMax).map((change) => `${change.kind} ${namespaceOf(change.entry)}`);
-  const more = changes.length > named.length ? ` and ${changes.length - named.length} more` : '';
-  const found = `The source's catalog has changed since the start: ${named.join(', ')}${more}.`;
+  const named = nameSome(changes.map((change) => `${change.kind} ${namespaceOf(change.entry)}`));
+  const found = `The source's catalog has changed since the start: ${named}.`;
   if (changes.some((change) => change.kind === 'chunksMoved')) {
     throw new ConvoyError('chunkMigrationSeen', `${found} Stop every balancer and start anew.`);
   }

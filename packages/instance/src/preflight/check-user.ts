@@ -156,7 +156,6 @@ function missingOf(user: LoggedIn | null, required: readonly RequiredPrivilege[]
 
 function refuseMissing(where: string, missing: readonly string[]): void {
   if (missing.length === 0) return;
-  const named = missing.slice(0, PRIVILEGES_NAMED_MAX).join(', ');
-  const more = missing.length > PRIVILEGES_NAMED_MAX ? ` and ${missing.length - PRIVILEGES_NAMED_MAX} more` : '';
-  throw new ConvoyError('permissionMissing', `The user of ${where} lacks ${named}${more}. Grant it.`);
+  const named = nameSome(missing, PRIVILEGES_NAMED_MAX);
+  throw new ConvoyError('permissionMissing', `The user of ${where} lacks ${named}. Grant it.`);
 }
