@@ -50,12 +50,12 @@ const parts: Readonly<Record<string, Part>> = {
 /** Above this load others compute at the same time. */
 const loadMax = 4;
 
-/** Convoy beside Percona ClusterSync and bare loops; without its program, or on simulated servers, beside the loops. */
+/** Convoy beside bare loops, and beside Percona ClusterSync where it can run. */
 export const peerBenchmark: Benchmark = {
   name: 'peer',
   description:
-    'replica set to replica set: copy, apply and commit by Convoy, beside bare loops and Percona ClusterSync ' +
-    '(needs real servers: MONGO_BIN is their folder, PCSM_BIN its program)',
+    'copy, apply and commit beside bare loops, on simulated servers or those of MONGO_BIN, and on these beside ' +
+    'Percona ClusterSync, the program PCSM_BIN',
   parts: Object.keys(parts),
   async run(context) {
     const rows: Row[] = [];
