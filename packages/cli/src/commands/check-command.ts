@@ -1,6 +1,6 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Command } from 'commander';
-import { coloured } from '../progress-view/colours.js';
+import { colouredLines } from '../progress-view/colours.js';
 import { preflightLines } from '../progress-view/preflight-lines.js';
 import { endWith, exitCodeOf } from './exit-code.js';
 import { interruption } from './interruption.js';
@@ -26,13 +26,7 @@ export function addCheckCommand(program: Command): void {
       const ofRedis = redisFindings(config);
       const { canStart, items } = await preflight(config, parseStartRequest(startBody(options)), interruption());
       const report = { canStart, items: [...items, ...ofRedis] };
-      console.log(
-        options.json
-          ? JSON.stringify(report)
-          : preflightLines(report)
-              .map((line) => coloured(line))
-              .join('\n'),
-      );
+      console.log(options.json ? JSON.stringify(report) : colouredLines(preflightLines(report)));
       if (!canStart) endWith(exitCodeOf(items.flatMap(({ error }) => error ?? [])));
     });
 }

@@ -8,7 +8,7 @@ import type { Probe } from '@convoy/instance/probes/framework/probe';
 import { reach, type Reached } from '@convoy/instance/probes/framework/reach';
 import { Recording } from '@convoy/instance/probes/framework/recording';
 import { type ProbeReport, runProbes } from '@convoy/instance/probes/framework/run-probes';
-import { coloured } from '../progress-view/colours.js';
+import { coloured, colouredLines } from '../progress-view/colours.js';
 import { findingLine, listLines, reportLines } from '../progress-view/probe-lines.js';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
@@ -41,13 +41,7 @@ export async function probeCluster(flags: ProbeFlags): Promise<number> {
   const reached = await connected(flags, signal);
   try {
     const report = await tried(flags, reached, probes, signal);
-    console.log(
-      flags.json
-        ? JSON.stringify(report)
-        : reportLines(report)
-            .map((line) => coloured(line))
-            .join('\n'),
-    );
+    console.log(flags.json ? JSON.stringify(report) : colouredLines(reportLines(report)));
     return exitCodeOf(report);
   } finally {
     await reached.close();

@@ -4,7 +4,7 @@ import { type NamespaceOrder, namespaceOrders, NAMESPACE_ROWS_MAX } from '@convo
 import { hotDocumentText } from '@convoy/coordinator/dashboard/views/hot-documents-text';
 import { Option, type Command } from 'commander';
 import { collectionLines } from '../progress-view/collection-lines.js';
-import { coloured } from '../progress-view/colours.js';
+import { colouredLines } from '../progress-view/colours.js';
 import { progressBlock, type ShownProgress } from '../progress-view/progress-lines.js';
 import { interruption } from './interruption.js';
 import { addJson, type JsonOption } from './json-output.js';
@@ -60,7 +60,7 @@ async function progressText(options: ProgressOptions): Promise<string> {
   const progress = await readProgress(clientOf(options));
   if (options.json) return JSON.stringify(progress);
   const lines = [...progressBlock(progress), ...optionsLine(progress), `Next: ${nextStep(progress)}`];
-  return lines.map((line) => coloured(line)).join('\n');
+  return colouredLines(lines);
 }
 
 /** The options in force; none before a start. */

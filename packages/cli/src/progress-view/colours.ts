@@ -26,6 +26,11 @@ export function coloured(line: string, stream: unknown = process.stdout): string
   return line;
 }
 
+/** Finished lines for standard output. */
+export function colouredLines(lines: readonly string[]): string {
+  return lines.map((line) => coloured(line)).join('\n');
+}
+
 /** The name of a failure, which stands first on standard error, in red. */
 export function colouredFailure(line: string): string {
   const [name = ''] = /^\w+(?=: )/.exec(line) ?? [];

@@ -40,17 +40,15 @@ export class FleetApi {
   }
 
   /** @throws ApiFailure the service's failure; TypeError when it does not respond */
-  async read<Reply>(path: string): Promise<Reply> {
+  async read<Reply>(path: string, limit_ms = readLimit_ms): Promise<Reply> {
     return this.#answer(
-      await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) }),
+      await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(limit_ms) }),
     ) as Promise<Reply>;
   }
 
   /** Reads what the service first has to ask an instance for. Throws as `read`. */
-  async readSlowly<Reply>(path: string): Promise<Reply> {
-    return this.#answer(
-      await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(commandLimit_ms) }),
-    ) as Promise<Reply>;
+  readSlowly<Reply>(path: string): Promise<Reply> {
+    return this.read(path, commandLimit_ms);
   }
 
   /**

@@ -137,11 +137,17 @@ export class MigrationRun {
       this.#guarded(this.#end.signal, (signal) => keepSessions(runtime, destination, this.#watch, signal)),
       this.#guarded(this.#end.signal, (signal) => this.#own.endWhenReplaced(signal)),
     ]).then(() => undefined);
-    this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
+    this.#beginFollowing();
     void answerMemberChecks(this.#watch, this.#own, runtime.clock, this.#end.signal);
     void this.#watchFailure();
     void this.removal.watch(this.#end.signal);
     this.#afterFailure = this.#work.then(() => this.#releaseSource());
+  }
+
+  /** Works on the own tasks until the end or the next pause. */
+  #beginFollowing(): void {
+    const stop = AbortSignal.any([this.#end.signal, this.#pause.signal]);
+    this.#member = this.#guarded(stop, (each) => this.#follow(each));
   }
 
   /** Stops the stages once what is in flight is durable. @param followed commands of the fleet that it settles */
@@ -155,7 +161,7 @@ export class MigrationRun {
   async resume(followed: number): Promise<void> {
     await this.#own.set({ paused: false, followed }, this.#end.signal);
     this.#pause = new AbortController();
-    this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
+    this.#beginFollowing();
   }
 
   /** Records that this process's tasks should commit; the leader starts once all tasks of the fleet should. */
