@@ -132,6 +132,7 @@ describe('a filter the server refuses', () => {
     [{ $or: [] }, 2, '$and/$or/$nor must be a nonempty array'],
     [{ a: { $not: 5 } }, 2, '$not needs a regex or a document'],
     [{ $expr: { $nope: 1 } }, 168, "Unrecognized expression '$nope'"],
+    [{ $jsonSchema: { maximum: 1 } }, 115, '$jsonSchema.maximum is not part of this simulation'],
   ])('%j', (filter, code, message) => {
     expect(() => compileMatcher(doc(filter))).toThrow(expect.objectContaining({ code, message }) as Error);
   });
