@@ -3,7 +3,7 @@ import { valueText } from '../bson/text.js';
 import { arrayIndex } from '../query/document-path.js';
 import { CommandError } from '../node/command.js';
 import { badValue } from '../query/query-error.js';
-import { ArrayFilters, isPositional, type PositionalPaths } from './positional.js';
+import { ArrayFilters, isPositional } from './positional.js';
 import { refuseArrays, renamedValue } from './rename.js';
 import { rewrites } from './rewrites.js';
 import { pathNotViable } from './update-error.js';
@@ -26,7 +26,7 @@ export function compileOperators(update: Doc, options: UpdateOptions): (before: 
   const tree = updateTree(update, { ...options, identifiers: filters.identifiers });
   filters.refuseUnused(update);
   return (before, site) => {
-    const applier = new Applier(before, filters.paths(before, site.query), site.inserting === true);
+    const applier = new Applier(before, filters, site.inserting === true);
     const after = applier.document(tree, before, '');
     return { after, rewritten: applier.rewritten };
   };
@@ -44,14 +44,13 @@ class Applier {
 
   constructor(
     private readonly before: Doc,
-    private readonly positions: PositionalPaths,
+    private readonly filters: ArrayFilters,
     private readonly inserting: boolean,
   ) {}
 
   document(node: UpdateNode, doc: Doc, path: string): Doc {
     const after = new Map(doc);
     for (const [name, child] of sortedChildren(node)) {
-      if (name === '$') throw badValue('The positional operator did not find the match needed from the query.');
       if (isPositional(name))
         throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(doc)}`);
       const value = this.#child(child, after.get(name), joined(path, name));
@@ -64,9 +63,7 @@ class Applier {
   #array(node: UpdateNode, items: Value[], path: string): Value[] {
     const after = [...items];
     for (const [name, child] of sortedChildren(node)) {
-      const indexes = isPositional(name)
-        ? this.positions.indexes(name, items, path)
-        : [this.#index(node, name, after, path)];
+      const indexes = isPositional(name) ? this.filters.indexes(name, items) : [this.#index(node, name, after, path)];
       for (const index of indexes)
         if (index !== undefined) this.#element(child, after, index, joined(path, String(index)));
     }

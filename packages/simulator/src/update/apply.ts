@@ -19,7 +19,7 @@ interface UpdateResult {
   kind: 'replace' | 'delta' | 'none';
 }
 
-const pipelineStages = new Set(['$set', '$addFields', '$unset', '$project', '$replaceWith', '$replaceRoot']);
+const pipelineStages = new Set(['$set', '$addFields', '$unset', '$project', '$replaceWith']);
 
 /** A parsed update. Throws CommandError for what the document does not allow. */
 export type Update = (before: Doc, site: UpdateSite) => UpdateResult;

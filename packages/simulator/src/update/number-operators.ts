@@ -1,10 +1,11 @@
-import { Int32, Timestamp } from 'bson';
+import { Int32 } from 'bson';
 import { addNumbers, combineBits, multiplyNumbers } from '../bson/arithmetic.js';
 import { compareValues } from '../bson/compare.js';
 import { compareNumbers, isNumber, type NumberValue } from '../bson/exact-number.js';
 import { valueText } from '../bson/text.js';
 import { typeName } from '../bson/type-of.js';
 import { DateTime, type Value } from '../bson/value.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { badValue, typeMismatch } from '../query/query-error.js';
 import type { Change, LeafOperator, LeafSite } from './leaf-operator.js';
 
@@ -32,7 +33,8 @@ export const numberOperators: Readonly<Record<string, LeafOperator>> = {
       present === undefined || compareValues(operand, present, collation) > 0 ? operand : present,
   $bit: compileBits,
   $currentDate: (operand, { options: { context } }) => {
-    const date = currentDate(operand, context?.now, context?.clusterTime);
+    if (operand !== true) throw unsimulated('$currentDate with a type');
+    const date = context?.now ?? new DateTime(BigInt(Date.now()));
     return () => date;
   },
 };
@@ -109,21 +111,3 @@ const bitOperations: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> 
   or: (a, b) => a | b,
   xor: (a, b) => a ^ b,
 };
-
-function currentDate(operand: Value, now: DateTime | undefined, clusterTime: Timestamp | undefined): Value {
-  if (typeof operand !== 'boolean' && !(operand instanceof Map)) {
-    throw badValue(
-      `${typeName(operand)} is not valid type for $currentDate. Please use a boolean ('true') or a $type ` +
-        `expression ({$type: 'timestamp/date'}).`,
-    );
-  }
-  const unknown = operand instanceof Map ? [...operand.keys()].find((name) => name !== '$type') : undefined;
-  if (unknown !== undefined) throw badValue(`Unrecognized $currentDate option: ${unknown}`);
-  const kind = operand instanceof Map ? operand.get('$type') : 'date';
-  if (kind !== 'date' && kind !== 'timestamp')
-    throw badValue(
-      "The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: {field : {$type: 'date'}}}",
-    );
-  const date = now ?? new DateTime(BigInt(Date.now()));
-  return kind === 'date' ? date : (clusterTime ?? new Timestamp({ t: Number(date.ms / 1000n), i: 1 }));
-}

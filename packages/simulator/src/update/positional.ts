@@ -10,7 +10,7 @@ export class ArrayFilters {
   readonly #filters = new Map<string, (doc: Doc) => boolean>();
 
   /** @throws CommandError for a filter that is wrong, has no or several names, or a name in use */
-  constructor(private readonly options: UpdateOptions) {
+  constructor(options: UpdateOptions) {
     for (const filter of options.arrayFilters ?? []) {
       const matches = compiled(filter, options);
       const name = filterName(filter);
@@ -38,9 +38,11 @@ export class ArrayFilters {
     }
   }
 
-  /** The paths of one document. */
-  paths(before: Doc, query: Doc | undefined): PositionalPaths {
-    return new PositionalPaths(before, query ?? new Map<string, Value>(), this.options, this.#filters);
+  /** The indexes of the elements that `$[]` or `$[name]` stands for. */
+  indexes(component: string, items: readonly Value[]): number[] {
+    const name = component.slice(2, -1);
+    const matches = this.#filters.get(name);
+    return items.flatMap((item, index) => (matches?.(new Map([[name, item]])) === false ? [] : [index]));
   }
 }
 
@@ -53,47 +55,12 @@ function compiled(filter: Doc, options: UpdateOptions): (doc: Doc) => boolean {
   }
 }
 
-/** Finds the array elements that `$`, `$[]` and `$[name]` in a path stand for. */
-export class PositionalPaths {
-  constructor(
-    private readonly before: Doc,
-    private readonly query: Doc,
-    private readonly options: UpdateOptions,
-    private readonly filters: ReadonlyMap<string, (doc: Doc) => boolean>,
-  ) {}
-
-  /**
-   * The indexes of a positional component.
-   * @param path dotted path of the array
-   * @throws CommandError 2 when the query matched no element
-   */
-  indexes(component: string, items: readonly Value[], path: string): number[] {
-    if (component === '$') return [this.#matchedIndex(items, path)];
-    if (component === '$[]') return items.map((_item, index) => index);
-    const name = component.slice(2, -1);
-    const matches = this.filters.get(name);
-    if (matches === undefined)
-      throw badValue(`No array filter found for identifier '${name}' in path '${path}.${component}'`);
-    return items.flatMap((item, index) => (matches(new Map([[name, item]])) ? [index] : []));
-  }
-
-  /** The first element that alone in its array would match the query. */
-  #matchedIndex(items: readonly Value[], path: string): number {
-    const conditions = conditionsOn(this.query, path, this.before);
-    const matches = compileMatcher(conditions, this.options.collation, this.options.context);
-    const index =
-      conditions.size === 0 ? -1 : items.findIndex((item) => matches(withValue(this.before, path.split('.'), [item])));
-    if (index === -1) throw badValue('The positional operator did not find the match needed from the query.');
-    return index;
-  }
-}
-
 /** The names in `$[name]` of a path. */
 function identifiers(path: string): string[] {
   return [...path.matchAll(/\$\[([^\]]+)\]/g)].map(([, name]) => name ?? '');
 }
 
-/** True for `$`, `$[]` and `$[name]`. */
+/** True for `$[]` and `$[name]`. */
 export function isPositional(component: string): boolean {
   return component.startsWith('$');
 }
@@ -127,25 +94,4 @@ function topNames(field: string, operand: Value): string[] {
         part instanceof Map ? [...part].flatMap(([name, inner]) => topNames(name, inner)) : [],
       )
     : [];
-}
-
-/** The conditions of a query on an array or inside it. Of alternatives only those that the document matches. */
-function conditionsOn(query: Doc, path: string, before: Doc): Doc {
-  const kept: Doc = new Map();
-  for (const [field, operand] of query) {
-    if (field === path || field.startsWith(`${path}.`)) kept.set(field, operand);
-    if ((field === '$and' || field === '$or') && Array.isArray(operand)) {
-      for (const part of operand) {
-        if (!(part instanceof Map) || (field === '$or' && !compileMatcher(part)(before))) continue;
-        for (const [name, inner] of conditionsOn(part, path, before)) kept.set(name, inner);
-      }
-    }
-  }
-  return kept;
-}
-
-function withValue(doc: Doc, path: readonly string[], value: Value): Doc {
-  const [name = '', ...rest] = path;
-  const inner = doc.get(name);
-  return new Map(doc).set(name, rest.length > 0 && inner instanceof Map ? withValue(inner, rest, value) : value);
 }

@@ -6,14 +6,12 @@ import type { ExpressionContext } from '../expression/variables.js';
 export interface UpdateOptions {
   arrayFilters?: readonly Doc[] | undefined;
   collation?: Collation | undefined;
-  /** `$$NOW`, `$$CLUSTER_TIME`, `$currentDate` and the variables of `let` and `c`. */
+  /** The time of `$currentDate` and the variables of `let` and `c`. */
   context?: ExpressionContext | undefined;
 }
 
 /** The origin of the update of a document. */
 export interface UpdateSite {
-  /** The filter that found it; the positional `$` needs it. */
-  query?: Doc | undefined;
   /** True while an upsert makes a new document: `$setOnInsert` applies, and any field name may be stored. */
   inserting?: boolean | undefined;
 }

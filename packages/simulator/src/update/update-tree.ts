@@ -2,6 +2,7 @@ import { compareStrings } from '../bson/compare.js';
 import { valueText } from '../bson/text.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { splitPath } from '../query/document-path.js';
 import { badValue, failedToParse } from '../query/query-error.js';
 import { typeName } from '../bson/type-of.js';
@@ -151,9 +152,6 @@ function checkedNames(path: string): readonly string[] {
       'EmptyFieldName',
       `The update path '${path}' contains an empty field name, which is not allowed.`,
     );
-  if (names.filter((name) => name === '$').length > 1)
-    throw badValue(`Too many positional (i.e. '$') elements found in path '${path}'`);
-  if (names[0] === '$')
-    throw badValue(`Cannot have positional (i.e. '$') element in the first position in path '${path}'`);
+  if (names.includes('$')) throw unsimulated("the positional '$' of an update");
   return names;
 }

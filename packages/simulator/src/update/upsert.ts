@@ -18,7 +18,7 @@ export function upsertDocument(query: Doc, update: Doc | Doc[], options: UpdateO
 
 /** As `upsertDocument`, with a parsed update. @param update as given */
 export function insertedBy(read: Update, query: Doc, update: Doc | Doc[]): Doc {
-  const { after } = read(startingDocument(query, update), { query, inserting: true });
+  const { after } = read(startingDocument(query, update), { inserting: true });
   if (after.has('_id')) return after;
   return new Map<string, Value>([['_id', new ObjectId()], ...after]);
 }

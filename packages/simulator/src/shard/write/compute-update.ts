@@ -85,8 +85,8 @@ function own(document: Uint8Array, given: Uint8Array): Uint8Array {
   return document === given ? Buffer.from(document) : document;
 }
 
-function computed({ statement, update }: ReadUpdate, before: Uint8Array, stamp: Stamp): Uint8Array | undefined {
-  const { after, kind } = update(decodeDocument(before), { query: statement.filter });
+function computed({ update }: ReadUpdate, before: Uint8Array, stamp: Stamp): Uint8Array | undefined {
+  const { after, kind } = update(decodeDocument(before), {});
   if (kind === 'none') return undefined;
   const document = encodeDocument(after);
   return kind === 'replace' ? stamp(document) : document;

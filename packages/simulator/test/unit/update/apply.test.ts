@@ -12,11 +12,9 @@ function text(document: Doc): string {
   return JSON.stringify(toExtendedJson(document));
 }
 
-function after(before: Json, update: Json | Json[], query: Json = {}, arrayFilters: Json[] = []): string {
-  return text(
-    applyUpdate(doc(before), value(update) as Doc | Doc[], { query: doc(query), arrayFilters: arrayFilters.map(doc) })
-      .after,
-  );
+function after(before: Json, update: Json | Json[], arrayFilters: Json[] = []): string {
+  const filters = arrayFilters.map(doc);
+  return text(applyUpdate(doc(before), value(update) as Doc | Doc[], { arrayFilters: filters }).after);
 }
 
 describe('an update changes', () => {
@@ -61,15 +59,9 @@ describe('an update changes', () => {
     expect(after(before, update)).toBe(text(doc(expected)));
   });
 
-  it('array elements found by the query, all, or by filters', () => {
-    expect(after({ _id: 1, a: [1, 5, 7] }, { $set: { 'a.$': 0 } }, { a: { $gt: 3 } })).toBe(
-      text(doc({ _id: 1, a: [1, 0, 7] })),
-    );
-    expect(after({ _id: 1, a: [{ b: 1 }, { b: 2 }] }, { $inc: { 'a.$.c': 1 } }, { 'a.b': 2 })).toBe(
-      text(doc({ _id: 1, a: [{ b: 1 }, { b: 2, c: 1 }] })),
-    );
+  it('all array elements, or those found by filters', () => {
     expect(after({ _id: 1, a: [1, 2] }, { $mul: { 'a.$[]': 10 } })).toBe(text(doc({ _id: 1, a: [10, 20] })));
-    expect(after({ _id: 1, a: [1, 20, 30] }, { $set: { 'a.$[big]': 0 } }, {}, [{ big: { $gt: 5 } }])).toBe(
+    expect(after({ _id: 1, a: [1, 20, 30] }, { $set: { 'a.$[big]': 0 } }, [{ big: { $gt: 5 } }])).toBe(
       text(doc({ _id: 1, a: [1, 0, 0] })),
     );
   });
@@ -260,41 +252,36 @@ it('describes an appending $push by its new elements', () => {
 });
 
 describe('further rules of operators', () => {
-  it.each<[Json, Json, Json, Json[], Json]>([
-    [{ _id: 1, a: [1, 2, 3] }, { $set: { 'a.$': 0 } }, { $or: [{ a: 9 }, { a: 2 }] }, [], { _id: 1, a: [1, 0, 3] }],
+  it.each<[Json, Json, Json[], Json]>([
     [
       { _id: 1, g: [{ s: [1, 9] }, { s: [2] }] },
       { $set: { 'g.$[].s.$[big]': 0 } },
-      {},
       [{ big: { $gt: 5 } }],
       { _id: 1, g: [{ s: [1, 0] }, { s: [2] }] },
     ],
     [
       { _id: 1, a: [{ k: 1 }, { k: 2 }] },
       { $set: { 'a.$[x].v': 5 } },
-      {},
       [{ 'x.k': 2 }],
       { _id: 1, a: [{ k: 1 }, { k: 2, v: 5 }] },
     ],
-    [{ _id: 1, a: [3, 1] }, { $push: { a: { $each: [], $sort: 1 } } }, {}, [], { _id: 1, a: [1, 3] }],
+    [{ _id: 1, a: [3, 1] }, { $push: { a: { $each: [], $sort: 1 } } }, [], { _id: 1, a: [1, 3] }],
     [
       { _id: 1, a: [{ s: 2 }, { s: 1 }] },
       { $push: { a: { $each: [{ s: 0 }], $sort: { s: 1 }, $slice: -2 } } },
-      {},
       [],
       { _id: 1, a: [{ s: 1 }, { s: 2 }] },
     ],
     [
       { _id: 1, a: [{ x: [1, 2] }, { x: [3] }] },
       { $pull: { a: { x: { $elemMatch: { $gt: 2 } } } } },
-      {},
       [],
       { _id: 1, a: [{ x: [1, 2] }] },
     ],
-    [{ _id: 1, a: ['x', 'y'] }, { $pull: { a: { $in: ['x'] } } }, {}, [], { _id: 1, a: ['y'] }],
-    [{ _id: 1 }, { $set: {} }, {}, [], { _id: 1 }],
-  ])('%j by %j', (before, update, query, filters, expected) => {
-    expect(after(before, update, query, filters)).toBe(text(doc(expected)));
+    [{ _id: 1, a: ['x', 'y'] }, { $pull: { a: { $in: ['x'] } } }, [], { _id: 1, a: ['y'] }],
+    [{ _id: 1 }, { $set: {} }, [], { _id: 1 }],
+  ])('%j by %j', (before, update, filters, expected) => {
+    expect(after(before, update, filters)).toBe(text(doc(expected)));
   });
 
   it.each<[Json, Json, Json[], number]>([
@@ -305,11 +292,12 @@ describe('further rules of operators', () => {
     [{ _id: 1, a: [1] }, { $set: { 'a.$[x]': 1 } }, [{ x: 1 }, { y: 1 }], 9],
     [{ _id: 1, a: [1] }, { $set: { 'a.$[X]': 1 } }, [{ X: 1 }], 2],
     [{ _id: 1, a: [1] }, { $addToSet: { a: { $each: [2], other: 1 } } }, [], 2],
-    [{ _id: 1 }, { $currentDate: { a: 5 } }, [], 2],
+    [{ _id: 1 }, { $currentDate: { a: { $type: 'date' } } }, [], 115],
+    [{ _id: 1, a: [1] }, { $set: { 'a.$': 0 } }, [], 115],
     [{ _id: 1, a: [1] }, { $pop: { a: 2 } }, [], 9],
     [{ _id: 1, a: 'x' }, { $push: { a: 1 } }, [], 2],
     [{ _id: 1, a: { $numberDouble: '1.5' } }, { $bit: { a: { and: 1 } } }, [], 2],
   ])('%j by %j is refused', (before, update, filters, code) => {
-    expect(() => after(before, update, {}, filters)).toThrow(expect.objectContaining({ code }));
+    expect(() => after(before, update, filters)).toThrow(expect.objectContaining({ code }));
   });
 });

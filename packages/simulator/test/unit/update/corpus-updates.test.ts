@@ -54,7 +54,7 @@ function perform(documents: Doc[], statement: Json): string[] {
   const said: string[] = [];
   for (const [index, before] of documents.entries()) {
     if (!matches(before)) continue;
-    const { after, kind } = applyUpdate(before, update, { query });
+    const { after, kind } = applyUpdate(before, update);
     documents[index] = after;
     const operators = !Array.isArray(update) && isOperatorUpdate(update) ? update : undefined;
     if (kind === 'delta') said.push(asJson(describeUpdate(before, after, operators)));
