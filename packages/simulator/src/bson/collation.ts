@@ -1,4 +1,5 @@
 import { CommandError } from '../node/command.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { Double, Int32, Long } from 'bson';
 import { documentText } from './text.js';
 import type { Doc } from './value.js';
@@ -70,18 +71,10 @@ function makeCollator(locale: string, strength: number, spec: Doc, shown: Doc): 
   throw new CommandError(2, 'BadValue', `Field 'locale' is invalid in: ${documentText(shown)}`);
 }
 
-/** Names of collation variants that language tags shorten. */
-const shortVariants: ReadonlyMap<string, string> = new Map([
-  ['phonebook', 'phonebk'],
-  ['traditional', 'trad'],
-  ['dictionary', 'dict'],
-]);
-
-/** ICU's name of a locale, such as `de_AT@collation=phonebook`, as a language tag. */
+/** ICU's name of a locale, such as `de_AT`, as a language tag. @throws CommandError 115 for one with a variant */
 function languageTag(locale: string): string {
-  const [name = '', variant] = locale.split('@collation=');
-  const tag = name.replaceAll('_', '-').replace(/-POSIX$/, '-u-va-posix');
-  return variant === undefined ? tag : `${tag}-u-co-${shortVariants.get(variant) ?? variant}`;
+  if (locale.includes('@')) throw unsimulated(`the collation ${locale}`);
+  return locale.replaceAll('_', '-').replace(/-POSIX$/, '-u-va-posix');
 }
 
 function canonicalText(text: string, locale: string, strength: number): string {

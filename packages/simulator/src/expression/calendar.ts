@@ -22,12 +22,6 @@ export function isoWeek(date: Date): { year: number; week: number } {
   return { year: thursday.getUTCFullYear(), week: Math.floor((dayOfYear(thursday) - 1) / 7) + 1 };
 }
 
-/** Midnight of the Monday of a year's first ISO week, in milliseconds. */
-export function isoYearStartMs(year: number): number {
-  const fourth = new Date(Date.UTC(year, 0, 4));
-  return fourth.getTime() - (isoDayOfWeek(fourth) - 1) * DAY_MS;
-}
-
 /** A date some months later. A day that its month does not have becomes the last one. */
 export function plusMonths(date: Date, months: number): Date {
   const result = new Date(date);

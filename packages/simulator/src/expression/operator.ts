@@ -1,4 +1,5 @@
 import type { Value } from '../bson/value.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { located } from '../query/query-error.js';
 import type { ExpressionContext, Variables } from './variables.js';
 
@@ -55,6 +56,16 @@ export function ranged(
   };
 }
 
+/** An operator that looks for its second argument in its first. @throws CommandError 115 for a part to look in */
+export function searching(
+  apply: (value: Value | undefined, searched: Value | undefined) => Value | undefined,
+): OperatorCompiler {
+  return ranged(2, 4, ([value, searched, ...part], name) => {
+    if (part.length > 0) throw unsimulated(`${name} within a part`);
+    return apply(value, searched);
+  });
+}
+
 /** An operator with any number of arguments. */
 export function variadic(
   apply: (values: (Value | undefined)[], name: string, context: ExpressionContext) => Value | undefined,
@@ -76,16 +87,23 @@ function* inTurn(evaluated: readonly Evaluate[], variables: Variables): Generato
   for (const evaluate of evaluated) yield evaluate(variables);
 }
 
-/** The named arguments of an operator that takes a document. */
+/**
+ * The named arguments of an operator that takes a document.
+ * @param refused names that servers know and that are not simulated
+ * @throws CommandError 115 for one of these
+ */
 export function namedArguments(
   operand: Value,
   name: string,
   known: readonly string[],
   required: readonly string[],
+  refused: readonly string[] = [],
 ): ReadonlyMap<string, Value> {
   if (!(operand instanceof Map)) throw located(28646, `${name} only supports an object as its argument`);
-  for (const field of operand.keys())
+  for (const field of operand.keys()) {
+    if (refused.includes(field)) throw unsimulated(`${name}.${field}`);
     if (!known.includes(field)) throw located(28647, `Unrecognized parameter to ${name}: ${field}`);
+  }
   for (const field of required)
     if (!operand.has(field)) throw located(28648, `Missing '${field}' parameter to ${name}`);
   return operand;

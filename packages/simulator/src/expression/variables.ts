@@ -1,4 +1,3 @@
-import type { Timestamp } from 'bson';
 import type { Collation } from '../bson/collation.js';
 import type { DateTime, Value } from '../bson/value.js';
 import { namedIn } from '../node/language-names.js';
@@ -7,10 +6,8 @@ import { failedToParse, located } from '../query/query-error.js';
 
 /** What expressions may refer to besides the document. */
 export interface ExpressionContext {
-  /** `$$NOW`. */
+  /** The time of `$currentDate`. */
   readonly now?: DateTime;
-  /** `$$CLUSTER_TIME`. */
-  readonly clusterTime?: Timestamp;
   /** Variables of the command's `let`, or of `$lookup`. Undefined is a missing value. */
   readonly let?: ReadonlyMap<string, Value | undefined>;
   /** Names of variables that operators around the expression bind. */
@@ -43,7 +40,7 @@ export function withVariable(variables: Variables, name: string, value: Value | 
   return { doc: variables.doc, context: variables.context, binding: { name, value, outer: variables.binding } };
 }
 
-const builtIn: ReadonlySet<string> = new Set(['ROOT', 'CURRENT', 'REMOVE', 'NOW', 'CLUSTER_TIME']);
+const builtIn: ReadonlySet<string> = new Set(['ROOT', 'CURRENT', 'REMOVE']);
 
 /** @throws CommandError 17276 for an undefined variable, 115 for one of the release that is not simulated */
 export function refuseUndefined(name: string, { bound, let: given, version }: ExpressionContext): void {
@@ -67,12 +64,10 @@ export function refuseVariableName(name: string): void {
 export function variableValue(variables: Variables, name: string): Value | undefined {
   for (let binding = variables.binding; binding !== undefined; binding = binding.outer)
     if (binding.name === name) return binding.value;
-  const { let: given, now, clusterTime } = variables.context;
+  const { let: given } = variables.context;
   if (given?.has(name) === true) return given.get(name);
   if (name === 'ROOT' || name === 'CURRENT') return variables.doc;
   if (name === 'REMOVE') return undefined;
-  if (name === 'NOW' && now !== undefined) return now;
-  if (name === 'CLUSTER_TIME' && clusterTime !== undefined) return clusterTime;
   throw undefinedVariable(name);
 }
 

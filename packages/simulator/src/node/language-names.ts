@@ -61,7 +61,10 @@ export const languageNames: Readonly<Record<LanguagePart, ReadonlyMap<string, Si
   stage: since([
     [
       always,
-      ['$bucketAuto', '$geoNear', '$listLocalSessions', '$listSessions', '$merge', '$planCacheStats', '$sortByCount'],
+      [
+        ...['$bucketAuto', '$geoNear', '$listLocalSessions', '$listSessions', '$merge', '$planCacheStats'],
+        ...['$replaceRoot', '$sortByCount'],
+      ],
     ],
     [
       [5, 0],
@@ -85,10 +88,10 @@ export const languageNames: Readonly<Record<LanguagePart, ReadonlyMap<string, Si
       ['$querySettings', '$search', '$searchMeta', '$vectorSearch'],
     ],
   ]),
-  query: since([[always, ['$sampleRate', '$text', '$where']]]),
+  query: since([[always, ['$alwaysFalse', '$alwaysTrue', '$sampleRate', '$text', '$where']]]),
   condition: since([[always, ['$geoIntersects', '$geoNear', '$geoWithin', '$near', '$nearSphere', '$within']]]),
   variable: since([
-    [always, ['IS_MR', 'JS_SCOPE', 'SEARCH_META']],
+    [always, ['CLUSTER_TIME', 'IS_MR', 'JS_SCOPE', 'NOW', 'SEARCH_META']],
     [[7, 0], ['USER_ROLES']],
   ]),
   option: since([

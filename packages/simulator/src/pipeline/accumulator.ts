@@ -1,6 +1,4 @@
-import { Int32 } from 'bson';
-import { addNumbers } from '../bson/arithmetic.js';
-import { isNumber, type NumberValue } from '../bson/exact-number.js';
+import { isNumber } from '../bson/exact-number.js';
 import { NumberTotal } from '../bson/number-total.js';
 import { computedText } from '../bson/computed-text.js';
 import { typeName } from '../bson/type-of.js';
@@ -22,7 +20,6 @@ export function accumulatorOf(operator: string): (() => Accumulator) | undefined
 
 const accumulators: Readonly<Record<string, () => Accumulator>> = {
   $sum: () => totalling((total) => total.sum()),
-  $count: () => folding<NumberValue>(new Int32(0), (count) => addNumbers(count, new Int32(1))),
   $avg: () => totalling((total) => total.average()),
   $min: () => folding<Value>(null, (least, value) => minimumOf([least, value])),
   $max: () => folding<Value>(null, (greatest, value) => maximumOf([greatest, value])),

@@ -1,6 +1,7 @@
 import { Int32 } from 'bson';
 import { compareValues } from '../bson/compare.js';
 import type { Doc, Value } from '../bson/value.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { located } from '../query/query-error.js';
 import { sortDocuments } from '../query/sort.js';
 import { compileGroup } from './group.js';
@@ -14,10 +15,12 @@ export function compileBucket(operand: Value, context: PipelineContext): RunStag
   if (groupBy === undefined || !Array.isArray(boundaries))
     throw located(40198, "$bucket requires 'groupBy' and 'boundaries' to be specified.");
   checkBoundaries(boundaries);
-  const output = operand.get('output');
-  const fields: Doc = output instanceof Map ? output : new Map([['count', new Map([['$sum', new Int32(1)]])]]);
+  if (operand.has('output')) throw unsimulated('$bucket.output');
   const group = compileGroup(
-    new Map<string, Value>([['_id', bucketOf(groupBy, boundaries, operand.get('default'))], ...fields]),
+    new Map<string, Value>([
+      ['_id', bucketOf(groupBy, boundaries, operand.get('default'))],
+      ['count', new Map([['$sum', new Int32(1)]])],
+    ]),
     context,
   );
   return (docs) => sortDocuments(group(docs), new Map([['_id', new Int32(1)]]));

@@ -1,51 +1,40 @@
-import { Long } from 'bson';
 import { encodeKeyString } from '../bson/key-string.js';
 import { isNumber, toNumber } from '../bson/exact-number.js';
 import { type Doc, UndefinedValue, type Value } from '../bson/value.js';
 import { compileExpression } from '../expression/evaluate.js';
 import { makeVariables } from '../expression/variables.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { anyAtPath, splitPath, valuesAlong, withValueAt } from '../query/document-path.js';
 import { isNullStrict } from '../query/comparison.js';
-import { compileMatcher } from '../query/matcher.js';
 import { badValue, failedToParse, located } from '../query/query-error.js';
 import { expressionContext, type PipelineContext, type RunStage } from './stage.js';
 
-const KNOWN: ReadonlySet<string> = new Set([
-  'from',
-  'as',
-  'startWith',
-  'connectFromField',
-  'connectToField',
-  'maxDepth',
-  'depthField',
-  'restrictSearchWithMatch',
-]);
+const known = ['from', 'as', 'startWith', 'connectFromField', 'connectToField', 'maxDepth'];
+const refused = ['depthField', 'restrictSearchWithMatch'];
 
 /** `$graphLookup`: what can be reached over equal fields of another collection, breadth first. */
 export function compileGraphLookup(operand: Value, context: PipelineContext): RunStage {
   if (!(operand instanceof Map)) throw failedToParse('the $graphLookup stage specification must be an object');
-  for (const name of operand.keys())
-    if (!KNOWN.has(name)) throw located(40104, `Unknown argument to $graphLookup: ${name}`);
+  for (const name of operand.keys()) {
+    if (refused.includes(name)) throw unsimulated(`$graphLookup.${name}`);
+    if (!known.includes(name)) throw located(40104, `Unknown argument to $graphLookup: ${name}`);
+  }
   const [from, as, fromField, toField] = ['from', 'as', 'connectFromField', 'connectToField'].map((name) =>
     text(operand, name),
   ) as [string, string, string, string];
   const expressions = expressionContext(context);
   const start = compileExpression(operand.get('startWith') ?? null, expressions);
-  const restriction = operand.get('restrictSearchWithMatch');
-  const matches = restriction instanceof Map ? compileMatcher(restriction, context.collation, expressions) : undefined;
   const depth = operand.get('maxDepth');
   const depthMax = isNumber(depth) ? toNumber(depth) : Infinity;
-  const depthField = operand.get('depthField');
   const search = {
     toField,
     nullIsStrict: isNullStrict(context.version),
     fromField,
     depthMax,
-    depthField: typeof depthField === 'string' ? depthField : undefined,
   };
   return function* (docs) {
     for (const doc of docs) {
-      const foreign = [...(context.lookup?.(from) ?? [])].filter((other) => matches === undefined || matches(other));
+      const foreign = context.lookup?.(from) ?? [];
       const begun = start(makeVariables(doc, expressions)) ?? null;
       yield withValueAt(doc, splitPath(as), reached(Array.isArray(begun) ? begun : [begun], foreign, search));
     }
@@ -57,10 +46,9 @@ interface Search {
   readonly nullIsStrict: boolean;
   readonly fromField: string;
   readonly depthMax: number;
-  readonly depthField: string | undefined;
 }
 
-function reached(start: readonly Value[], foreign: readonly Doc[], search: Search): Doc[] {
+function reached(start: readonly Value[], foreign: Iterable<Doc>, search: Search): Doc[] {
   const byKey = new Map<string, Doc[]>();
   for (const doc of foreign) {
     for (const key of keysThatMatch(doc, search)) {
@@ -69,21 +57,18 @@ function reached(start: readonly Value[], foreign: readonly Doc[], search: Searc
       else same.push(doc);
     }
   }
-  const found = new Map<Doc, number>();
+  const found = new Set<Doc>();
   let frontier = start.map(wantedKey);
   for (let depth = 0; depth <= search.depthMax && frontier.length > 0; depth += 1) {
     const next: Doc[] = [];
     for (const doc of frontier.flatMap((key) => byKey.get(key) ?? [])) {
       if (found.has(doc)) continue;
-      found.set(doc, depth);
+      found.add(doc);
       next.push(doc);
     }
     frontier = next.flatMap((doc) => valuesAlong(doc, splitPath(search.fromField)).map(wantedKey));
   }
-  const { depthField } = search;
-  return [...found].map(([doc, depth]) =>
-    depthField === undefined ? doc : new Map(doc).set(depthField, Long.fromNumber(depth)),
-  );
+  return [...found];
 }
 
 /** The keys of all values with which a query for the field finds the document. */

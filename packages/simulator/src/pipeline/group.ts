@@ -1,11 +1,10 @@
-import { BSONSymbol, Int32 } from 'bson';
+import { BSONSymbol } from 'bson';
 import { isNumber } from '../bson/exact-number.js';
 import { encodeKeyString } from '../bson/key-string.js';
 import type { Doc, Value } from '../bson/value.js';
 import { compileExpression } from '../expression/evaluate.js';
 import type { Evaluate } from '../expression/operator.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
-import { typeName } from '../bson/type-of.js';
 import { namedIn } from '../node/language-names.js';
 import { isOperatorDocument } from '../query/matcher.js';
 import { located } from '../query/query-error.js';
@@ -55,10 +54,7 @@ function groupField(name: string, spec: Value, context: ExpressionContext): Grou
   const [[operator, operand] = ['', null]] = spec;
   const make = namedIn(context.version, 'accumulator', operator, accumulatorOf(operator));
   if (make === undefined) throw located(15952, `unknown group operator '${operator}'`);
-  const isCount = operator === '$count';
-  if (isCount && !(operand instanceof Map && operand.size === 0))
-    throw located(15982, `$count takes no arguments, found: ${typeName(operand)}`);
-  return { name, evaluate: compileExpression(isCount ? new Int32(1) : operand, context), make };
+  return { name, evaluate: compileExpression(operand, context), make };
 }
 
 function grouped(docs: Iterable<Doc>, key: Evaluate, fields: readonly GroupField[], context: ExpressionContext): Doc[] {

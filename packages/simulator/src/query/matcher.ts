@@ -18,7 +18,7 @@ const matchesAll: Matcher = () => true;
 
 /**
  * Compiles a query filter.
- * @param context values of `$$NOW` and `$$CLUSTER_TIME` and the `let` variables for `$expr`
+ * @param context the `let` variables for `$expr`
  * @throws CommandError with the server's code and message for a filter it would refuse
  */
 export function compileMatcher(filter: Doc, collation?: Collation, context?: ExpressionContext): Matcher {
@@ -114,10 +114,7 @@ function compileTopLevel(name: string, operand: Value, around: Surroundings): Ma
     case '$jsonSchema':
       return compileJsonSchema(operand);
     case '$comment':
-    case '$alwaysTrue':
       return matchesAll;
-    case '$alwaysFalse':
-      return () => false;
     default:
       namedIn(around.context?.version, 'query', name, undefined);
       throw badValue(

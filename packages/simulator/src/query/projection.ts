@@ -6,17 +6,16 @@ import { checkedPath } from '../expression/checked-path.js';
 import { compileExpression, isExpressionName } from '../expression/evaluate.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
 import { CommandError } from '../node/command.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { isTrue } from './field-operators.js';
 import { compileElementMatcher, compileMatcher, isOperatorDocument } from './matcher.js';
-import { badValue, located } from './query-error.js';
+import { located } from './query-error.js';
 import { excludeFields, includeFields, type Leaf, makeProjectionNode, type ProjectionNode } from './projection-tree.js';
 
 /** What a projection may use besides its own specification. */
 interface ProjectionOptions {
   /** True for a find, which has its own `$slice` and `$elemMatch`. False for a stage. */
   readonly ofFind: boolean;
-  /** The query, which the positional `field.$` needs. */
-  readonly filter?: Doc | undefined;
   readonly context?: ExpressionContext;
 }
 
@@ -24,12 +23,11 @@ type Mode = 'inclusion' | 'exclusion';
 
 /**
  * Compiles the projection of a find.
- * @param filter the query, which the positional `field.$` needs
  * @throws CommandError 31253 or 31254 when fields are both included and excluded, and for all else that the server
  * refuses
  */
-export function compileProjection(spec: Doc, filter?: Doc, context: ExpressionContext = {}): (doc: Doc) => Doc {
-  return projecting(spec, { ofFind: true, filter, context });
+export function compileProjection(spec: Doc, context: ExpressionContext = {}): (doc: Doc) => Doc {
+  return projecting(spec, { ofFind: true, context });
 }
 
 /** As `compileProjection`, for a stage: only expressions compute. */
@@ -80,27 +78,15 @@ class ProjectionParser {
   }
 
   #field(parent: ProjectionNode, name: string, value: Value): void {
-    const positional = name.endsWith('.$');
-    if (positional && !this.options.ofFind)
-      throw located(31324, 'Cannot use positional projection in aggregation projection');
-    if (value instanceof Map) {
-      if (positional) throw located(31271, 'positional projection cannot be used with an expression or sub object');
-      this.#inner(parent, name, value);
-    } else if (isNumber(value) || typeof value === 'boolean') this.#flag(parent, name, isTrue(value), positional);
-    else if (positional) throw located(31308, 'positional projection cannot be used with a literal');
+    if (name.endsWith('.$')) throw unsimulated('a positional projection');
+    if (value instanceof Map) this.#inner(parent, name, value);
+    else if (isNumber(value) || typeof value === 'boolean') this.#flag(parent, name, isTrue(value));
     else this.#literal(parent, name, value);
   }
 
-  #flag(parent: ProjectionNode, name: string, include: boolean, positional: boolean): void {
-    const ofId = name === '_id' && parent === this.#root;
-    if (positional) {
-      if (!include) throw located(31395, 'positional projection cannot be used with exclusion');
-      addLeaf(parent, name.slice(0, -2), {
-        kind: 'list',
-        apply: positionalElement(name.slice(0, -2), this.options.filter),
-      });
-    } else addLeaf(parent, name, { kind: include ? 'include' : 'exclude' });
-    if (ofId) this.#id = include;
+  #flag(parent: ProjectionNode, name: string, include: boolean): void {
+    addLeaf(parent, name, { kind: include ? 'include' : 'exclude' });
+    if (name === '_id' && parent === this.#root) this.#id = include;
     else this.#become(include ? 'inclusion' : 'exclusion', name);
   }
 
@@ -226,28 +212,6 @@ function elementTest(condition: Doc): (item: Value) => boolean {
   return (item) =>
     (item instanceof Map && matches(item)) ||
     (Array.isArray(item) && matches(new Map(item.map((each, index) => [String(index), each]))));
-}
-
-/** `field.$`: the first element of the array that the query's condition on it matches. */
-function positionalElement(path: string, filter: Doc | undefined): (items: Value[]) => Value[] | undefined {
-  const condition = filter?.get(path);
-  const inner: Doc = new Map();
-  for (const [name, operand] of filter ?? new Map<string, Value>())
-    if (name.startsWith(`${path}.`)) inner.set(name.slice(path.length + 1), operand);
-  if (condition === undefined && inner.size === 0)
-    throw badValue(
-      `Executor error during find command :: caused by :: positional operator '.$' requires corresponding ` +
-        'field in query specifier',
-    );
-  return inner.size > 0 ? firstMatch(inner) : firstElement(condition ?? null);
-}
-
-function firstElement(condition: Value): (items: Value[]) => Value[] | undefined {
-  const elemMatch = condition instanceof Map ? condition.get('$elemMatch') : undefined;
-  if (elemMatch instanceof Map) return firstMatch(elemMatch);
-  return firstMatch(
-    condition instanceof Map && isOperatorDocument(condition) ? condition : new Map([['$eq', condition]]),
-  );
 }
 
 function addLeaf(parent: ProjectionNode, path: string, leaf: Leaf): void {

@@ -1,23 +1,24 @@
 import { BSONRegExp, BSONSymbol } from 'bson';
 import type { Value } from '../bson/value.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { located } from './query-error.js';
 
 const OPTIONS = /^[imsxu]*$/;
-const CLASS_OR_ESCAPE_OR_SPACE = /\\.|\[(?:\\.|[^\]\\])*\]|\s+|#.*$/gm;
+const INLINE = /^\(\?[imsx]+\)/;
 
 /**
  * Compiles a pattern of the server's dialect (PCRE), as far as JavaScript's dialect agrees.
- * @throws CommandError 51108 for unknown options, 51091 for an invalid pattern
+ * @throws CommandError 51108 for unknown options, 51091 for an invalid pattern, 115 for what is not simulated
  */
 export function compileRegex(pattern: string, options: string): RegExp {
   if (!OPTIONS.test(options)) throw located(51108, `invalid flag in regex options: ${options}`);
-  const { source, flags } = withInlineFlags(pattern, options);
-  const extended = flags.includes('x') ? source.replace(CLASS_OR_ESCAPE_OR_SPACE, keepClassesAndEscapes) : source;
-  const kept = [...new Set(flags)].filter((flag) => 'ims'.includes(flag)).join('');
+  if (options.includes('x') || INLINE.test(pattern))
+    throw unsimulated('a regular expression that ignores white space or has its options in it');
+  const kept = [...new Set(options)].filter((flag) => 'ims'.includes(flag)).join('');
   try {
-    return new RegExp(extended, `${kept}u`);
+    return new RegExp(pattern, `${kept}u`);
   } catch {
-    return compileLoosely(extended, kept);
+    return compileLoosely(pattern, kept);
   }
 }
 
@@ -38,15 +39,4 @@ function compileLoosely(source: string, flags: string): RegExp {
   } catch (error) {
     throw located(51091, `Regular expression is invalid: ${error instanceof Error ? error.message : source}`);
   }
-}
-
-function withInlineFlags(pattern: string, options: string): { source: string; flags: string } {
-  const inline = /^\(\?([imsx]+)\)/.exec(pattern);
-  return inline === null
-    ? { source: pattern, flags: options }
-    : { source: pattern.slice(inline[0].length), flags: options + (inline[1] ?? '') };
-}
-
-function keepClassesAndEscapes(token: string): string {
-  return token.startsWith('\\') || token.startsWith('[') ? token : '';
 }

@@ -15,6 +15,7 @@ import {
   type OperatorCompiler,
   type OperatorTable,
   ranged,
+  searching,
   sequential,
 } from '../operator.js';
 import { averageOf, deviationOf, maximumOf, minimumOf, sumOf } from '../totals.js';
@@ -32,7 +33,7 @@ export const arrayOperators: OperatorTable = {
   $in: fixed(2, ([value, list]) =>
     required(list, 40081, '$in').some((item) => value !== undefined && equalValues(item, value)),
   ),
-  $indexOfArray: ranged(2, 4, indexOfArray),
+  $indexOfArray: searching(indexOfArray),
   $reverseArray: fixed(1, ([list]) => (isNullish(list) ? null : required(list, 34435, '$reverseArray').toReversed())),
   $range: ranged(2, 3, range),
   $setDifference: fixed(2, ([a, b]) => {
@@ -129,14 +130,10 @@ function integer(value: Value, code: number): number {
   throw located(code, `Argument must be representable as a 32-bit integer, but was of type: ${typeName(value)}`);
 }
 
-function indexOfArray([list, searched, start, end]: (Value | undefined)[]): Value {
+function indexOfArray(list: Value | undefined, searched: Value | undefined): Value {
   if (isNullish(list)) return null;
   const items = required(list, 40090, '$indexOfArray');
-  const to = end === undefined ? items.length : Math.min(items.length, integer(end ?? null, 40096));
-  for (let index = start === undefined ? 0 : integer(start ?? null, 40096); index < to; index += 1) {
-    if (searched !== undefined && equalValues(items[index] ?? null, searched)) return new Int32(index);
-  }
-  return new Int32(-1);
+  return new Int32(items.findIndex((item) => searched !== undefined && equalValues(item, searched)));
 }
 
 function range([start, end, step]: (Value | undefined)[]): Value {
@@ -167,17 +164,13 @@ function bound(value: Value | undefined, code: number, what: string): number {
 
 const INT_LIMIT = 2 ** 31;
 
-/** Lists side by side: as long as the shortest, or the longest with defaults for missing elements. */
+/** Lists side by side: as long as the shortest, or the longest with null for missing elements. */
 function compileZip(operand: Value, compile: Compile): Evaluate {
-  const parts = namedArguments(operand, '$zip', ['inputs', 'useLongestLength', 'defaults'], ['inputs']);
+  const parts = namedArguments(operand, '$zip', ['inputs', 'useLongestLength'], ['inputs'], ['defaults']);
   const inputs = parts.get('inputs');
   if (!Array.isArray(inputs) || inputs.length === 0) throw located(34461, 'inputs must be an array of expressions');
   const longest = parts.get('useLongestLength') === true;
-  const defaults = parts.get('defaults');
-  if (defaults !== undefined && !longest)
-    throw located(34466, 'cannot specify defaults unless useLongestLength is true');
   const lists = inputs.map((each) => compile(each));
-  const missing = Array.isArray(defaults) ? defaults.map((each) => compile(each)) : [];
   return (variables) => {
     const arrays: Value[][] = [];
     for (const list of lists) {
@@ -187,9 +180,7 @@ function compileZip(operand: Value, compile: Compile): Evaluate {
     }
     const lengths = arrays.map(({ length }) => length);
     const length = longest ? Math.max(...lengths) : Math.min(...lengths);
-    return Array.from({ length }, (_, row) =>
-      arrays.map((array, column) => array[row] ?? missing[column]?.(variables) ?? null),
-    );
+    return Array.from({ length }, (_, row) => arrays.map((array) => array[row] ?? null));
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Value } from '../../bson/value.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
 import { argumentList, type Evaluate, type OperatorTable } from '../operator.js';
 import { isNullish, isTruthy } from '../truth.js';
@@ -11,26 +12,12 @@ export const conditionalOperators: OperatorTable = {
 };
 
 function compileCond(operand: Value, compile: (value: Value) => Evaluate): Evaluate {
-  const [test, then, otherwise] = condParts(operand).map((part) => compile(part));
-  if (test === undefined || then === undefined || otherwise === undefined)
-    throw located(17080, "Missing 'if' parameter to $cond");
+  if (operand instanceof Map) throw unsimulated('$cond of named arguments');
+  const list = argumentList(operand);
+  if (list.length !== 3)
+    throw located(16020, `Expression $cond takes exactly 3 arguments. ${list.length} were passed in.`);
+  const [test, then, otherwise] = list.map((part) => compile(part)) as [Evaluate, Evaluate, Evaluate];
   return (variables) => (isTruthy(test(variables)) ? then(variables) : otherwise(variables));
-}
-
-function condParts(operand: Value): Value[] {
-  if (!(operand instanceof Map)) {
-    const list = argumentList(operand);
-    if (list.length !== 3)
-      throw located(16020, `Expression $cond takes exactly 3 arguments. ${list.length} were passed in.`);
-    return list;
-  }
-  for (const name of operand.keys())
-    if (!['if', 'then', 'else'].includes(name)) throw located(17083, `Unrecognized parameter to $cond: ${name}`);
-  return (['if', 'then', 'else'] as const).map((name, index) => {
-    const part = operand.get(name);
-    if (part === undefined) throw located(17080 + index, `Missing '${name}' parameter to $cond`);
-    return part;
-  });
 }
 
 function compileIfNull(operand: Value, compile: (value: Value) => Evaluate): Evaluate {

@@ -9,6 +9,7 @@ import { DateTime, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { namedIn } from '../../node/language-names.js';
 import type { ServerVersion } from '../../node/server-version.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
 import {
   type Compile,
@@ -166,7 +167,7 @@ function notParsed(text: string, why: string): CommandError {
   );
 }
 
-/** `$convert`: to a type by name or number, with values for errors and nulls. */
+/** `$convert`: to a type by name, with values for errors and nulls. */
 function compileConvert(operand: Value, compile: Compile, _name: string, { version }: ExpressionContext): Evaluate {
   if (operand instanceof Map && operand.has('format')) namedIn(version, 'option', '$convert.format', undefined);
   const parts = namedArguments(operand, '$convert', ['input', 'to', 'onError', 'onNull'], ['input', 'to']);
@@ -194,20 +195,18 @@ function compileConvert(operand: Value, compile: Compile, _name: string, { versi
 }
 
 function conversionTo(target: Value): (value: Value) => Value {
-  const name = isNumber(target) ? typeNameOf(toNumber(target)) : target;
-  const convert = typeof name === 'string' ? conversions[name] : undefined;
-  if (convert !== undefined) return convert;
-  const known = typeof name === 'string' && typeOfAlias(name) !== undefined;
-  if (!known)
-    throw new CommandError(2, 'BadValue', `Unknown type name: ${typeof name === 'string' ? name : typeName(target)}`);
-  return (value) => {
-    throw failure(value, name);
-  };
-}
-
-function typeNameOf(type: number): string | undefined {
-  return [...Object.keys(conversions), 'null', 'object', 'array', 'binData', 'regex', 'timestamp'].find(
-    (alias) => typeOfAlias(alias) === type,
+  if (isNumber(target)) throw unsimulated('$convert to a type by its number');
+  if (typeof target !== 'string' || typeOfAlias(target) === undefined)
+    throw new CommandError(
+      2,
+      'BadValue',
+      `Unknown type name: ${typeof target === 'string' ? target : typeName(target)}`,
+    );
+  return (
+    conversions[target] ??
+    ((value) => {
+      throw failure(value, target);
+    })
   );
 }
 

@@ -4,11 +4,11 @@ import { typeName } from '../../bson/type-of.js';
 import { DateTime, type Doc, type Value } from '../../bson/value.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
-import { DAY_MS, isoDayOfWeek, isoWeek, isoYearStartMs, plusMonths } from '../calendar.js';
-import type { Compile, Evaluate, OperatorTable } from '../operator.js';
+import { DAY_MS, isoDayOfWeek, isoWeek, plusMonths } from '../calendar.js';
+import { type Compile, type Evaluate, namedArguments, type OperatorTable } from '../operator.js';
 import { isNullish } from '../truth.js';
 import type { Variables } from '../variables.js';
-import { dateArguments, dateOf, isDate } from './date.js';
+import { dateOf, isDate } from './date.js';
 
 /** Builds, splits, shifts and compares dates. */
 export const dateArithmeticOperators: OperatorTable = {
@@ -44,7 +44,7 @@ const REFERENCE_YEAR = 2000;
 
 function compileShift(operand: Value, compile: Compile, name: string, sign: number): Evaluate {
   const required = ['startDate', 'unit', 'amount'];
-  const parts = dateArguments(operand, name, required, required);
+  const parts = namedArguments(operand, name, required, required, ['timezone']);
   const [start, unit, amount] = required.map((part) => compile(parts.get(part) ?? null)) as [
     Evaluate,
     Evaluate,
@@ -82,7 +82,7 @@ function unitOf(unit: Value | undefined, name: string): string | null {
 
 function compileDiff(operand: Value, compile: Compile, name: string): Evaluate {
   const required = ['startDate', 'endDate', 'unit'];
-  const parts = dateArguments(operand, name, required, required);
+  const parts = namedArguments(operand, name, required, required, ['timezone', 'startOfWeek']);
   const [start, end, unit] = required.map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate];
   return (variables) => {
     const [from, to, named] = [start(variables), end(variables), unitOf(unit(variables), name)];
@@ -110,7 +110,7 @@ function boundariesBefore(wall: Date, unit: string): number {
 
 function compileTrunc(operand: Value, compile: Compile, name: string): Evaluate {
   const known = ['date', 'unit', 'binSize'];
-  const parts = dateArguments(operand, name, known, ['date', 'unit']);
+  const parts = namedArguments(operand, name, known, ['date', 'unit'], ['timezone', 'startOfWeek']);
   const [date, unit, bin] = known.map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate];
   return (variables) => {
     const [value, named] = [date(variables), unitOf(unit(variables), name)];
@@ -136,26 +136,16 @@ function truncated(wall: Date, unit: string, size: number): number {
   return start + Math.floor((wall.getTime() - start) / step) * step;
 }
 
-const timeParts = ['hour', 'minute', 'second', 'millisecond'];
-
 function compileFromParts(operand: Value, compile: Compile, name: string): Evaluate {
-  const known = ['year', 'month', 'day', 'isoWeekYear', 'isoWeek', 'isoDayOfWeek', ...timeParts];
-  const parts = dateArguments(operand, name, known, []);
-  const iso = parts.has('isoWeekYear');
-  if (!iso && !parts.has('year'))
-    throw located(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
+  const refused = ['timezone', 'isoWeekYear', 'isoWeek', 'isoDayOfWeek', 'hour', 'minute', 'second', 'millisecond'];
+  const parts = namedArguments(operand, name, ['year', 'month', 'day'], [], refused);
+  if (!parts.has('year')) throw located(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
   const evaluators = new Map([...parts].map(([part, expression]) => [part, compile(expression)]));
   return (variables) => {
     const values = partValues(evaluators, variables);
     if (values === null) return null;
     const part = (named: string, missing: number): number => values.get(named) ?? missing;
-    const day = iso
-      ? isoYearStartMs(part('isoWeekYear', 1970)) +
-        ((part('isoWeek', 1) - 1) * 7 + part('isoDayOfWeek', 1) - 1) * DAY_MS
-      : Date.UTC(part('year', 1970), part('month', 1) - 1, part('day', 1));
-    const time =
-      part('hour', 0) * 3_600_000 + part('minute', 0) * 60_000 + part('second', 0) * 1000 + part('millisecond', 0);
-    return new DateTime(BigInt(day + time));
+    return new DateTime(BigInt(Date.UTC(part('year', 1970), part('month', 1) - 1, part('day', 1))));
   };
 }
 
@@ -172,7 +162,7 @@ function partValues(evaluators: ReadonlyMap<string, Evaluate>, variables: Variab
 }
 
 function compileToParts(operand: Value, compile: Compile, name: string): Evaluate {
-  const parts = dateArguments(operand, name, ['date', 'iso8601'], ['date']);
+  const parts = namedArguments(operand, name, ['date', 'iso8601'], ['date'], ['timezone']);
   const date = compile(parts.get('date') ?? null);
   const isoFlag = compile(parts.get('iso8601') ?? false);
   return (variables) => {

@@ -4,9 +4,9 @@ import { CommandError } from '../../node/command.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
 import { dayOfYear, isoDayOfWeek, isoWeek, weekOfYear } from '../calendar.js';
-import type { Compile, Evaluate, OperatorTable } from '../operator.js';
+import { type Compile, type Evaluate, namedArguments, type OperatorTable } from '../operator.js';
 import { isNullish } from '../truth.js';
-import { dateArguments, dateOf } from './date.js';
+import { dateOf } from './date.js';
 
 /** Dates to texts and back. */
 export const dateTextOperators: OperatorTable = {
@@ -15,16 +15,14 @@ export const dateTextOperators: OperatorTable = {
 };
 
 function compileDateToString(operand: Value, compile: Compile): Evaluate {
-  const parts = dateArguments(operand, '$dateToString', ['date', 'format', 'onNull'], ['date']);
+  const parts = namedArguments(operand, '$dateToString', ['date', 'format'], ['date'], ['timezone', 'onNull']);
   const date = compile(parts.get('date') ?? null);
   const given = parts.get('format');
   const format = given === undefined ? undefined : compile(given);
-  const onNull = compile(parts.get('onNull') ?? null);
   return (variables) => {
     const value = date(variables);
     const pattern = format === undefined ? '%Y-%m-%dT%H:%M:%S.%LZ' : format(variables);
-    if (isNullish(value)) return onNull(variables);
-    if (isNullish(pattern)) return null;
+    if (isNullish(value) || isNullish(pattern)) return null;
     if (typeof pattern !== 'string')
       throw located(18533, `$dateToString requires that 'format' be a string, found: ${typeName(pattern)} with value`);
     return formatted(new Date(Number(dateOf(value).ms)), pattern);
@@ -59,31 +57,21 @@ function formatted(date: Date, pattern: string): string {
 }
 
 function compileDateFromString(operand: Value, compile: Compile): Evaluate {
-  const parts = dateArguments(operand, '$dateFromString', ['dateString', 'onError', 'onNull'], ['dateString']);
+  const refused = ['timezone', 'format', 'onError', 'onNull'];
+  const parts = namedArguments(operand, '$dateFromString', ['dateString'], ['dateString'], refused);
   const text = compile(parts.get('dateString') ?? null);
-  const onError = parts.get('onError');
-  const otherwise = onError === undefined ? undefined : compile(onError);
-  const onNull = compile(parts.get('onNull') ?? null);
   return (variables) => {
     const value = text(variables);
-    if (isNullish(value)) return onNull(variables);
-    try {
-      if (typeof value !== 'string')
-        throw conversionFailure(
-          `$dateFromString requires that 'dateString' be a string, found: ${typeName(value)} with value`,
-        );
-      return dateFromText(value);
-    } catch (error) {
-      if (otherwise === undefined || !(error instanceof CommandError) || error.code !== CONVERSION_FAILURE) throw error;
-      return otherwise(variables);
-    }
+    if (isNullish(value)) return null;
+    if (typeof value === 'string') return dateFromText(value);
+    throw conversionFailure(
+      `$dateFromString requires that 'dateString' be a string, found: ${typeName(value)} with value`,
+    );
   };
 }
 
-const CONVERSION_FAILURE = 241;
-
 function conversionFailure(message: string): CommandError {
-  return new CommandError(CONVERSION_FAILURE, 'ConversionFailure', message);
+  return new CommandError(241, 'ConversionFailure', message);
 }
 
 const ISO =

@@ -4,7 +4,7 @@ import { DateTime, type Value } from '../../bson/value.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
 import { dayOfYear, isoDayOfWeek, isoWeek, weekOfYear } from '../calendar.js';
-import { namedArguments, type OperatorCompiler, type OperatorTable } from '../operator.js';
+import { type OperatorCompiler, type OperatorTable } from '../operator.js';
 import { isNullish } from '../truth.js';
 
 /** Parts of dates and timestamps. */
@@ -48,35 +48,13 @@ export function dateOf(value: Value): DateTime {
   throw located(16006, `can't convert from BSON type ${typeName(value)} to Date`);
 }
 
-/**
- * The named arguments of an operator on dates.
- * @throws CommandError 115 for those that are not simulated: time zones, first days of weeks and formats to read by
- */
-export function dateArguments(
-  operand: Value,
-  name: string,
-  known: readonly string[],
-  required: readonly string[],
-): ReadonlyMap<string, Value> {
-  const refused =
-    operand instanceof Map
-      ? unsimulatedArguments.find((part) => operand.has(part) && !known.includes(part))
-      : undefined;
-  if (refused !== undefined) throw unsimulated(`${name}.${refused}`);
-  return namedArguments(operand, name, known, required);
-}
-
-const unsimulatedArguments = ['timezone', 'startOfWeek', 'format'];
-
 function datePart(
   part: (date: Date) => number,
   made: (number: number) => Value = (number) => new Int32(number),
 ): OperatorCompiler {
   return (operand, compile, name) => {
-    const parts =
-      operand instanceof Map && operand.has('date') ? dateArguments(operand, name, ['date'], ['date']) : undefined;
-    const single = Array.isArray(operand) && operand.length === 1 ? (operand[0] ?? null) : operand;
-    const evaluate = compile(parts === undefined ? single : (parts.get('date') ?? null));
+    if (operand instanceof Map && operand.has('date')) throw unsimulated(`${name} of named arguments`);
+    const evaluate = compile(Array.isArray(operand) && operand.length === 1 ? (operand[0] ?? null) : operand);
     return (variables) => {
       const value = evaluate(variables);
       return isNullish(value) ? null : made(part(new Date(Number(dateOf(value).ms))));

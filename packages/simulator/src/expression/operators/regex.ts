@@ -1,6 +1,7 @@
 import { BSONRegExp, Int32 } from 'bson';
 import { typeName } from '../../bson/type-of.js';
 import type { Doc, Value } from '../../bson/value.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
 import { compileRegex } from '../../query/regex.js';
 import { type Compile, type Evaluate, namedArguments, type OperatorTable } from '../operator.js';
@@ -26,33 +27,22 @@ function compileRegexOperator(
   none: Value,
   apply: (text: string, regex: RegExp) => Value,
 ): Evaluate {
-  const parts = namedArguments(operand, name, ['input', 'regex', 'options'], ['input', 'regex']);
-  const [input, regex, options] = ['input', 'regex', 'options'].map((part) => compile(parts.get(part) ?? null)) as [
-    Evaluate,
-    Evaluate,
-    Evaluate,
-  ];
+  const required = ['input', 'regex'];
+  const parts = namedArguments(operand, name, required, required, ['options']);
+  const [input, regex] = required.map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate];
   return (variables) => {
     const text = input(variables);
     const pattern = regex(variables);
     if (isNullish(text) || isNullish(pattern)) return none;
     if (typeof text !== 'string') throw located(51104, `${name} needs 'input' to be of type string`);
-    return apply(text, expressionOf(pattern, options(variables), name));
+    return apply(text, expressionOf(pattern, name));
   };
 }
 
-function expressionOf(pattern: Value, options: Value | undefined, name: string): RegExp {
-  if (!isNullish(options) && typeof options !== 'string')
-    throw located(51106, `${name} needs 'options' to be of type string`);
-  const given = typeof options === 'string' ? options : '';
-  if (pattern instanceof BSONRegExp) {
-    if (given !== '' && pattern.options !== '')
-      throw located(51107, `${name} : found regex option(s) specified in both 'regex' and 'option' fields`);
-    return compileRegex(pattern.pattern, given === '' ? pattern.options : given);
-  }
-  if (typeof pattern !== 'string')
-    throw located(51105, `${name} needs 'regex' to be of type string or regex, found: ${typeName(pattern)}`);
-  return compileRegex(pattern, given);
+function expressionOf(pattern: Value, name: string): RegExp {
+  if (typeof pattern === 'string') return compileRegex(pattern, '');
+  if (pattern instanceof BSONRegExp) throw unsimulated(`${name} by a regular expression of its own type`);
+  throw located(51105, `${name} needs 'regex' to be of type string or regex, found: ${typeName(pattern)}`);
 }
 
 /** A match with its place in code points and what its groups took. */

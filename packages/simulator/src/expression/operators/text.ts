@@ -13,7 +13,7 @@ import {
   fixed,
   namedArguments,
   type OperatorTable,
-  ranged,
+  searching,
   sequential,
 } from '../operator.js';
 import { isNullish } from '../truth.js';
@@ -35,24 +35,16 @@ export const textOperators: OperatorTable = {
     if (by === '') throw located(40087, '$split requires a non-empty separator');
     return text.split(by);
   }),
-  $indexOfCP: ranged(2, 4, ([value, searched, start, end]) => {
+  $indexOfCP: searching((value, searched) => {
     if (isNullish(value)) return null;
     const points = Array.from(onlyText(value, 40093, '$indexOfCP'));
     const wanted = Array.from(onlyText(searched, 40094, '$indexOfCP'));
-    const to = Math.min(points.length, end === undefined ? points.length : numberOf(end)) - wanted.length;
-    for (let at = start === undefined ? 0 : numberOf(start); at <= to; at += 1) {
-      if (wanted.every((point, index) => points[at + index] === point)) return new Int32(at);
-    }
-    return new Int32(-1);
+    return new Int32(points.findIndex((_, at) => wanted.every((point, index) => points[at + index] === point)));
   }),
-  $indexOfBytes: ranged(2, 4, ([value, searched, start, end]) => {
+  $indexOfBytes: searching((value, searched) => {
     if (isNullish(value)) return null;
     const bytes = encodeUtf8(onlyText(value, 40091, '$indexOfBytes'));
-    const wanted = encodeUtf8(onlyText(searched, 40092, '$indexOfBytes'));
-    const at = bytes
-      .subarray(0, end === undefined ? bytes.length : numberOf(end))
-      .indexOf(wanted, start === undefined ? 0 : numberOf(start));
-    return new Int32(at);
+    return new Int32(bytes.indexOf(encodeUtf8(onlyText(searched, 40092, '$indexOfBytes'))));
   }),
   $trim: (operand, compile) => compileTrim(operand, compile, '$trim', true, true),
   $ltrim: (operand, compile) => compileTrim(operand, compile, '$ltrim', true, false),

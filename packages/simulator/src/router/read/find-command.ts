@@ -32,7 +32,7 @@ export async function findCommand(context: RouterContext, request: CommandReques
   const time = snapshotTime(request, context.clock);
   const variables = routerVariables(context, request);
   compileMatcher(filter, undefined, variables);
-  compileProjection(docOrEmpty(request.body.get('projection')), filter, variables);
+  compileProjection(docOrEmpty(request.body.get('projection')), variables);
   const picture = context.routing.picture(namespace);
   const { collection } = picture;
   const body = withSnapshotTime(request.body, time);
@@ -142,7 +142,7 @@ function mergePlan(collection: ShardedCollection, body: Doc, variables: Expressi
 /** A projection that the router applies itself, because it needs whole documents to order them. */
 function projectionOf(projection: Doc, variables: ExpressionContext): (document: Value) => Value {
   const whole = wholeDocumentProjection(projection);
-  const project = compileProjection(projection, undefined, variables);
+  const project = compileProjection(projection, variables);
   return (document) => {
     if (whole !== undefined && document instanceof RawDocument) return new RawDocument(whole(document.bytes));
     return project(wholeDocument(document));

@@ -6,10 +6,9 @@ import { docOrEmpty } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 
 /** What expressions of a command may refer to where a router computes them, as `letVariables` of shards. */
-export function routerVariables({ clock, version }: RouterContext, { body }: CommandRequest): ExpressionContext {
+export function routerVariables({ version }: RouterContext, { body }: CommandRequest): ExpressionContext {
   return withLet(docOrEmpty(body.get('let')), {
     now: new DateTime(BigInt(Date.now())),
-    clusterTime: clock.current(),
     version,
   });
 }

@@ -68,6 +68,6 @@ function movedReply(context: RouterContext, request: CommandRequest, images: Doc
   const value =
     fields === undefined || fields.size === 0
       ? shown
-      : compileProjection(fields, undefined, routerVariables(context, request))(shown);
+      : compileProjection(fields, routerVariables(context, request))(shown);
   return doc(['lastErrorObject', doc(['n', new Int32(1)], ['updatedExisting', true])], ['value', value]);
 }

@@ -158,7 +158,7 @@ function modificationOf(update: Value): Modification {
 function projected(context: CommandContext, bytes: Uint8Array): Value {
   const fields = optionalDoc(context, 'fields') ?? optionalDoc(context, 'projection');
   if (fields === undefined || fields.size === 0) return new RawDocument(bytes);
-  return compileProjection(fields, undefined, letVariables(context))(decodeDocument(bytes));
+  return compileProjection(fields, letVariables(context))(decodeDocument(bytes));
 }
 
 function replyOf(lastErrorObject: Doc, value: Value): Doc {

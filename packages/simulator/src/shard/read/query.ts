@@ -64,11 +64,11 @@ export function filteredDocuments(documents: Iterable<Uint8Array>, query: Query)
 }
 
 /** What a query's projection makes of a document's bytes. Undefined without one. */
-function projectionOf({ projection, filter, variables }: Query): ((bytes: Uint8Array) => Uint8Array) | undefined {
+function projectionOf({ projection, variables }: Query): ((bytes: Uint8Array) => Uint8Array) | undefined {
   if (projection === undefined || projection.size === 0) return undefined;
   const whole = wholeDocumentProjection(projection);
   if (whole !== undefined) return whole;
-  const project = compileProjection(projection, filter, variables);
+  const project = compileProjection(projection, variables);
   return (bytes) => encodeDocument(project(decodeDocument(bytes)));
 }
 

@@ -30,11 +30,11 @@ describe('a pipeline', () => {
     ],
     [[{ $sort: { n: -1 } }, { $skip: 1 }, { $limit: 1 }, { $project: { _id: 1 } }], numbers, [{ _id: 3 }]],
     [
-      [{ $group: { _id: '$odd', sum: { $sum: '$n' }, avg: { $avg: '$n' }, all: { $push: '$n' }, c: { $count: {} } } }],
+      [{ $group: { _id: '$odd', sum: { $sum: '$n' }, avg: { $avg: '$n' }, all: { $push: '$n' } } }],
       numbers,
       [
-        { _id: true, sum: 4, avg: { $numberDouble: '2.0' }, all: [1, 3], c: 2 },
-        { _id: false, sum: 6, avg: { $numberDouble: '3.0' }, all: [2, 4], c: 2 },
+        { _id: true, sum: 4, avg: { $numberDouble: '2.0' }, all: [1, 3] },
+        { _id: false, sum: 6, avg: { $numberDouble: '3.0' }, all: [2, 4] },
       ],
     ],
     [[{ $group: { _id: null, n: { $sum: 1 } } }], numbers, [{ _id: null, n: 4 }]],
@@ -71,7 +71,7 @@ describe('a pipeline', () => {
     ],
     [[{ $addFields: { 'a.b': 1, c: '$x' } }], [{ a: [{}, 1], x: 2 }], [{ a: [{ b: 1 }, { b: 1 }], x: 2, c: 2 }]],
     [[{ $unset: ['a', 'b.c'] }], [{ a: 1, b: { c: 1, d: 1 } }], [{ b: { d: 1 } }]],
-    [[{ $replaceRoot: { newRoot: '$a' } }], [{ a: { b: 1 } }], [{ b: 1 }]],
+    [[{ $replaceWith: '$a' }], [{ a: { b: 1 } }], [{ b: 1 }]],
     [
       [{ $facet: { few: [{ $limit: 1 }, { $project: { _id: 1 } }], count: [{ $count: 'n' }] } }],
       numbers,

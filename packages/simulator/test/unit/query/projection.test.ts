@@ -38,9 +38,8 @@ it.each<[Json, Json, Json]>([
   );
 });
 
-it('the element the query found', () => {
-  const project = compileProjection(doc({ 'a.$': 1 }), doc({ a: { $gt: 1 } }));
-  expect(toExtendedJson(project(doc({ _id: 1, a: [1, 2, 3], b: 1 })))).toEqual(toExtendedJson(doc({ _id: 1, a: [2] })));
+it('refuses the element that the query found by name', () => {
+  expect(() => compileProjection(doc({ 'a.$': 1 }))).toThrow(expect.objectContaining({ code: 115 }) as Error);
 });
 
 it('refuses a mixture', () => {

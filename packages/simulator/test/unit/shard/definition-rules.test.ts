@@ -21,16 +21,13 @@ describe('definitions that are refused', () => {
     });
   });
 
-  it.each(['en_US_POSIX', 'de@collation=phonebook', 'zh_Hant', 'fr_CA'])(
-    'but the locale %s is known',
-    async (locale) => {
-      using fixture = new ShardFixture();
-      await fixture.run('db', { create: 'x', collation: { locale } });
-      expect(await fixture.json('db', { listCollections: 1 })).toMatchObject({
-        cursor: { firstBatch: [{ options: { collation: { locale } } }] },
-      });
-    },
-  );
+  it.each(['en_US_POSIX', 'zh_Hant', 'fr_CA'])('but the locale %s is known', async (locale) => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { create: 'x', collation: { locale } });
+    expect(await fixture.json('db', { listCollections: 1 })).toMatchObject({
+      cursor: { firstBatch: [{ options: { collation: { locale } } }] },
+    });
+  });
 });
 
 describe('a view', () => {

@@ -11,7 +11,7 @@ describe('the stages behind a stream', () => {
       { $project: { operationType: 1 } },
       { $addFields: { more: '$fullDocument.v' } },
       { $unset: 'fullDocument' },
-      { $replaceRoot: { newRoot: { _id: '$_id', v: '$fullDocument.v' } } },
+      { $replaceWith: { _id: '$_id', v: '$fullDocument.v' } },
       { $redact: '$$KEEP' },
     ];
     for (const stage of allowed) expect(await eventsOf(fixture, from, {}, [stage])).toHaveLength(1);
