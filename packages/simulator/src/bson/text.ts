@@ -53,13 +53,14 @@ function timestampText(value: Timestamp): string {
 
 /** As C prints 16 digits (`%.16g`), with `.0` after anything without a point: `nan.0` and `1e+300.0` too. */
 function doubleText(value: number): string {
-  const digits = printed(value);
+  const digits = printedDouble(value, SIGNIFICANT_DIGITS);
   return digits.includes('.') ? digits : `${digits}.0`;
 }
 
-const significantDigits = 16;
+const SIGNIFICANT_DIGITS = 16;
 
-function printed(value: number): string {
+/** As C prints a number of digits (`%g`). */
+export function printedDouble(value: number, significantDigits: number): string {
   if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
   if (value === 0) return Object.is(value, -0) ? '-0' : '0';
