@@ -112,7 +112,6 @@ export class RouterCursors {
       usedMs: Date.now(),
       busy: false,
       session: sessionOf(request),
-      noTimeout: request.body.get('noCursorTimeout') === true,
     });
     return id;
   }
@@ -120,7 +119,7 @@ export class RouterCursors {
   #giveUpIdle(): void {
     const oldestMs = Date.now() - this.idleMsMax;
     for (const [id, entry] of this.#open) {
-      if (entry.busy || (entry.noTimeout && this.#open.size < cursorsMax)) continue;
+      if (entry.busy) continue;
       if (entry.usedMs <= oldestMs || this.#open.size >= cursorsMax) this.#open.delete(id);
     }
   }
@@ -135,7 +134,6 @@ export class RouterCursors {
 interface KeptCursor {
   readonly cursor: RouterCursor;
   readonly session: string | undefined;
-  readonly noTimeout: boolean;
   usedMs: number;
   busy: boolean;
 }

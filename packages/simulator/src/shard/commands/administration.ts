@@ -2,6 +2,7 @@ import { Int32 } from 'bson';
 import { hashShardKeyValue } from '../../bson/hash.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { failure } from '../failure.js';
 import { optionalNumber, type CommandContext } from './command-context.js';
 
@@ -15,37 +16,30 @@ export function appendOplogNote({ state, request }: CommandContext): Doc {
 }
 
 const megabyte = 1024 * 1024;
-const millisecondsPerHour = 3_600_000;
 /** The smallest oplog that `replSetResizeOplog` makes, in megabytes (manual). */
 const oplogMegabytesMin = 990;
 
 /**
- * `replSetResizeOplog`: the oplog's size in megabytes, and the hours for which entries stay beyond it.
- * @throws CommandError 51024 for a size below 990 MB or a negative time, 72 without either
+ * `replSetResizeOplog`: the oplog's size in megabytes.
+ * @throws CommandError 51024 for a size below 990 MB, 72 without one, 115 for hours for which entries stay beyond it
  */
 export function resizeOplog(context: CommandContext): Doc {
-  const { oplog } = context.state;
+  if (context.request.body.has('minRetentionHours')) throw unsimulated('replSetResizeOplog.minRetentionHours');
   const size = optionalNumber(context, 'size');
-  const hours = optionalNumber(context, 'minRetentionHours');
-  if (size === undefined && hours === undefined) {
+  if (size === undefined) {
     throw failure.invalidOptions(
       "Either the 'size' field or the 'minRetentionHours' field must be specified in the replSetResizeOplog command",
     );
   }
-  refuseBelow('size', size, oplogMegabytesMin);
-  refuseBelow('minRetentionHours', hours, 0);
-  const bytesMax = size === undefined ? oplog.bytesMax : size * megabyte;
-  oplog.resize(bytesMax, hours === undefined ? oplog.retentionMs : hours * millisecondsPerHour);
+  if (size < oplogMegabytesMin) {
+    throw new CommandError(
+      51024,
+      'Location51024',
+      `BSON field 'size' value must be >= ${oplogMegabytesMin}, actual value '${size}'`,
+    );
+  }
+  context.state.oplog.resize(size * megabyte);
   return new Map();
-}
-
-function refuseBelow(field: string, value: number | undefined, least: number): void {
-  if (value === undefined || value >= least) return;
-  throw new CommandError(
-    51024,
-    'Location51024',
-    `BSON field '${field}' value must be >= ${least}, actual value '${value}'`,
-  );
 }
 
 /** `_hashBSONElement`: the value of a hashed index. */

@@ -25,7 +25,7 @@ import { createIndexes, dropIndexes, listIndexes } from './indexes.js';
 import { insert } from './insert.js';
 import { listCollections, listDatabases } from './lists.js';
 import { convertToCapped, renameCollection } from './rename-collection.js';
-import { currentOperations, killOperation } from './operations.js';
+import { currentOperations } from './operations.js';
 import { collStats, dataSize, dbStats, validate } from './statistics.js';
 import { splitVector } from './split-vector.js';
 import { update } from './update.js';
@@ -39,7 +39,7 @@ function presentOnly(handler: CommandHandler): CommandHandler {
 }
 
 /** Commands that members of some releases have and that are not simulated. */
-const unsimulatedCommands = ['bulkWrite', 'explain', 'getClusterParameter', 'setClusterParameter'];
+const unsimulatedCommands = ['bulkWrite', 'explain', 'getClusterParameter', 'killOp', 'setClusterParameter'];
 
 /** Every command that a shard answers itself, by its names. */
 export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string, CommandHandler>([
@@ -79,7 +79,6 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['killAllSessions', killSessions],
   ['commitTransaction', commitTransaction],
   ['abortTransaction', abortTransaction],
-  ['killOp', killOperation],
   ['currentOp', currentOperations],
   ['prepareTransaction', prepareTransaction],
   ['coordinateCommitTransaction', recoverCommitDecision],

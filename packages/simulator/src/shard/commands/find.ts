@@ -66,13 +66,11 @@ export async function find(context: CommandContext): Promise<Doc> {
   if (view !== undefined) return aggregateView(context, view, viewPipeline(query));
   if (collection === undefined && namespace !== OPLOG_NAMESPACE) return missingReply(query, namespace);
   const source = documentSource(context, collection, query, point);
-  const noTimeout = isTrue(request.body.get('noCursorTimeout'));
   const owner = {
     namespace,
     collectionUuid: collection?.uuid.toString('hex'),
     session: sessionText(context),
     atTime: point.atClusterTime !== undefined,
-    noTimeout,
   };
   const options = {
     batchSize: optionalNumber(context, 'batchSize') ?? FIRST_BATCH_DOCUMENTS,
@@ -108,6 +106,7 @@ function readQuery(context: CommandContext, ofCollection: Query['collation']): Q
   const limit = Math.abs(optionalNumber(context, 'limit') ?? 0);
   const batchSize = optionalNumber(context, 'batchSize') ?? 0;
   if (isTrue(context.request.body.get('tailable'))) throw unsimulated('a tailable cursor of find');
+  if (isTrue(context.request.body.get('noCursorTimeout'))) throw unsimulated('find.noCursorTimeout');
   if (isTrue(context.request.body.get('awaitData')))
     throw failure.failedToParse('Cannot set awaitData without tailable');
   if (skip < 0) throw failure.badValue(`BSON field 'skip' value must be >= 0, actual value '${skip}'`);

@@ -4,14 +4,6 @@ import { compileMatcher } from '../../query/matcher.js';
 import { failure } from '../failure.js';
 import type { CommandContext } from './command-context.js';
 
-/** `killOp`: a command here ends before another can name it. The server too promises only an attempt. */
-export function killOperation({ request }: CommandContext): Doc {
-  const op = request.body.get('op');
-  if (!(op instanceof Int32) && !(op instanceof Long) && typeof op !== 'string')
-    throw failure.typeMismatch("BSON field 'killOp.op' is missing or of the wrong type");
-  return new Map([['info', 'attempting to kill op']]);
-}
-
 /** Fields of `currentOp` that are no conditions (server source: `CurrentOpCommandBase`). */
 const noCondition: ReadonlySet<string> = new Set([
   'currentOp',

@@ -1,11 +1,13 @@
 import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
 import type { Doc, Value } from '../../bson/value.js';
-import { isTrue, numberOf } from '../../node/doc-fields.js';
+import { numberOf } from '../../node/doc-fields.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { documentKeyFrom } from '../oplog/document-key.js';
 import { failure } from '../failure.js';
 import { queryDocuments } from '../read/query.js';
 import { LATEST } from '../storage/time-key.js';
+import { WHOLE_COLLECTION } from './aggregate.js';
 import type { CommandContext } from './command-context.js';
 
 /** Default size of a piece: the server's chunk size. */
@@ -21,52 +23,29 @@ export function splitVector({ state, request }: CommandContext): Doc {
     throw failure.typeMismatch("BSON field 'splitVector.splitVector' is the wrong type, expected type 'string'");
   if (!(keyPattern instanceof Map)) throw failure.typeMismatch('no key pattern found in splitVector');
   const collection = state.catalog.collection(namespace);
+  const refused = unsimulatedFields.find((name) => request.body.has(name));
+  if (refused !== undefined) throw unsimulated(`splitVector.${refused}`);
   if (collection === undefined) throw failure.namespaceNotFound('ns not found');
   if (collection.documentCount === 0) return new Map([['splitKeys', []]]);
   const documents = queryDocuments(
     collection,
-    { ...WHOLE, ...boundsOf(request.body, keyPattern) },
+    { ...WHOLE_COLLECTION, hint: keyPattern },
     { time: LATEST, transaction: null },
     undefined,
   );
   const averageBytes = Math.floor(collection.documentBytes / collection.documentCount);
-  const force = isTrue(request.body.get('force'));
-  const keysPerPiece = force
-    ? Math.floor(collection.documentCount / 2)
-    : Math.floor(pieceBytes(request.body) / (2 * averageBytes));
-  const pointsMax = force ? 1 : (numberOf(request.body.get('maxSplitPoints')) ?? Infinity);
-  return new Map([['splitKeys', splitKeys(documents, [...keyPattern.keys()], keysPerPiece, pointsMax)]]);
+  const pieceBytes = numberOf(request.body.get('maxChunkSizeBytes')) ?? CHUNK_BYTES;
+  const keysPerPiece = Math.floor(pieceBytes / (2 * averageBytes));
+  return new Map([['splitKeys', splitKeys(documents, [...keyPattern.keys()], keysPerPiece)]]);
 }
 
-const WHOLE = {
-  filter: new Map<string, Value>(),
-  sort: undefined,
-  projection: undefined,
-  skip: 0,
-  limit: Infinity,
-  collation: undefined,
-  variables: {},
-};
-
-function boundsOf(body: Doc, keyPattern: Doc): { hint: Value; min: Doc | undefined; max: Doc | undefined } {
-  const bound = (name: string): Doc | undefined => {
-    const value = body.get(name);
-    return value instanceof Map && value.size > 0 ? value : undefined;
-  };
-  return { hint: keyPattern, min: bound('min'), max: bound('max') };
-}
-
-function pieceBytes(body: Doc): number {
-  const megabytes = numberOf(body.get('maxChunkSize'));
-  return numberOf(body.get('maxChunkSizeBytes')) ?? (megabytes === undefined ? CHUNK_BYTES : megabytes * 1024 * 1024);
-}
+const unsimulatedFields = ['force', 'max', 'maxChunkSize', 'maxSplitPoints', 'min'];
 
 /** A key with more documents than a piece cannot be a split point. */
 function splitKeys(
   documents: Iterable<Uint8Array | undefined>,
   paths: readonly string[],
   keysPerPiece: number,
-  pointsMax: number,
 ): Value[] {
   const found: Value[] = [];
   let last: Buffer | undefined;
@@ -80,7 +59,6 @@ function splitKeys(
     found.push(decodeDocument(key));
     last = key;
     count = 0;
-    if (found.length >= pointsMax) break;
   }
   return found;
 }

@@ -11,7 +11,6 @@ interface CursorOwner {
   readonly collectionUuid: string | undefined;
   readonly session: string | undefined;
   readonly atTime?: boolean | undefined;
-  readonly noTimeout?: boolean | undefined;
 }
 
 /**

@@ -36,8 +36,6 @@ export interface OpenCursor {
   readonly source: BatchSource;
   /** True for one that reads at a time. */
   readonly atTime?: boolean | undefined;
-  /** True for one without an idle timeout. */
-  readonly noTimeout?: boolean | undefined;
   lastUsedMs: number;
   inUse: boolean;
   /** The reason of its early end. */
@@ -56,9 +54,7 @@ export class Cursors {
 
   constructor(private readonly now: () => number) {}
 
-  open(
-    cursor: Pick<OpenCursor, 'namespace' | 'collectionUuid' | 'session' | 'source' | 'noTimeout' | 'atTime'>,
-  ): OpenCursor {
+  open(cursor: Pick<OpenCursor, 'namespace' | 'collectionUuid' | 'session' | 'source' | 'atTime'>): OpenCursor {
     if (this.#cursors.size >= CURSORS_MAX) this.expire(0);
     const opened: OpenCursor = {
       ...cursor,
@@ -107,8 +103,7 @@ export class Cursors {
   expire(timeoutMs = this.idleMsMax): void {
     const limit = this.now() - timeoutMs;
     for (const cursor of this.#cursors.values()) {
-      const spared = cursor.inUse || (cursor.noTimeout === true && timeoutMs > 0);
-      if (!spared && cursor.lastUsedMs <= limit) this.close(cursor);
+      if (!cursor.inUse && cursor.lastUsedMs <= limit) this.close(cursor);
     }
   }
 

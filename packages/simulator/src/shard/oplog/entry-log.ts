@@ -107,11 +107,6 @@ export class EntryLog {
     return number < this.start ? undefined : this.#times[number - this.#base];
   }
 
-  /** Wall clock in milliseconds at which the entry was written. */
-  wallMsAt(number: number): number | undefined {
-    return number < this.start ? undefined : this.#wallMs[number - this.#base];
-  }
-
   /** Number of the first entry at or after a time. */
   firstAtOrAfter(time: TimeKey): number {
     let low = this.#cut;

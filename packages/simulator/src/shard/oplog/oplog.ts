@@ -17,8 +17,6 @@ export class Oplog {
   readonly #given = new NodeTime();
   #bytes = 0;
   #bytesMax: number;
-  /** Entries younger than this stay, whatever their size. */
-  #retentionMs = 0;
   #lastKey: TimeKey;
   #waiters = new Set<() => void>();
   #wakeScheduled = false;
@@ -45,18 +43,10 @@ export class Oplog {
     return this.#bytesMax;
   }
 
-  /**
-   * Sets new limits (`replSetResizeOplog`) and truncates at once what exceeds them.
-   * @param retentionMs milliseconds for which entries stay, even beyond the size; 0 for none
-   */
-  resize(bytesMax: number, retentionMs: number): void {
+  /** Sets a new limit (`replSetResizeOplog`) and truncates at once what exceeds it. */
+  resize(bytesMax: number): void {
     this.#bytesMax = bytesMax;
-    this.#retentionMs = retentionMs;
     this.#cutToSize();
-  }
-
-  get retentionMs(): number {
-    return this.#retentionMs;
   }
 
   /** Time of the last entry. */
@@ -181,13 +171,7 @@ export class Oplog {
   }
 
   #cutToSize(): void {
-    while (this.#bytes > this.#bytesMax && this.#hasOlder() && !this.#isRetained())
-      this.#bytes -= this.#entries.cutFirst();
-  }
-
-  /** True when the oldest entry is too young to be truncated. */
-  #isRetained(): boolean {
-    return this.#retentionMs > 0 && this.now() - (this.#entries.wallMsAt(this.start) ?? 0) < this.#retentionMs;
+    while (this.#bytes > this.#bytesMax && this.#hasOlder()) this.#bytes -= this.#entries.cutFirst();
   }
 
   /** The last entry is never truncated. */
