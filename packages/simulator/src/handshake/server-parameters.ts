@@ -12,7 +12,6 @@ const generic: ReadonlySet<string> = new Set([
   '$readPreference',
   'comment',
   'maxTimeMS',
-  'apiVersion',
   'writeConcern',
   'readConcern',
 ]);

@@ -3,7 +3,7 @@ import { CommandError, type CommandRequest } from './command.js';
 import { unknownField } from './unknown-field.js';
 import type { NodeRelease } from './node-release.js';
 import type { ServerVersion } from './server-version.js';
-import { refuseApiParameters } from './stable-api.js';
+import { unsimulated } from './unsimulated.js';
 
 /** First release that has something, as `[major, minor]`. Releases between the simulated ones count as the next. */
 type Since = readonly [major: number, minor: number];
@@ -94,9 +94,12 @@ export function hasCommand(version: ServerVersion, name: string): boolean {
 /** Commands that enable new features cannot depend on them. */
 const raisesFeatures: ReadonlySet<string> = new Set(['setFeatureCompatibilityVersion']);
 
+/** Parameters of the stable API, which came with 5.0 (manual: "Stable API"). */
+const apiFields = ['apiVersion', 'apiStrict', 'apiDeprecationErrors'];
+
 /**
- * Refuses fields of later releases, and wrong stable API parameters.
- * @throws CommandError 40415 for the first such field; 72, 322, 323 for the stable API
+ * Refuses fields of later releases, and the parameters of the stable API.
+ * @throws CommandError 40415 for the first such field, 115 for such a parameter
  */
 export function refuseForeignFields(release: Pick<NodeRelease, 'binary' | 'features'>, request: CommandRequest): void {
   const { body } = request;
@@ -106,7 +109,8 @@ export function refuseForeignFields(release: Pick<NodeRelease, 'binary' | 'featu
     for (const [name, since] of fields)
       if (body.has(name) && !version.atLeast(...since)) throw unknownTo(version, request.name, name);
   }
-  refuseApiParameters(release.binary, request);
+  const parameter = apiFields.find((name) => body.has(name));
+  if (parameter !== undefined) throw unsimulated(parameter);
 }
 
 /** Commands whose unknown fields 4.4 refuses in other words. */

@@ -117,12 +117,4 @@ describe('how the official driver connects', () => {
     await lost;
     expect(await client.db('topology').collection('c').countDocuments()).toBeGreaterThan(0);
   });
-
-  it('keeps to the stable API when asked', async () => {
-    await using client = await MongoClient.connect(driven.cluster.connectionString, {
-      serverApi: { version: '1', strict: true, deprecationErrors: true },
-    });
-    expect(await client.db('topology').collection('c').find().toArray()).not.toHaveLength(0);
-    await expect(client.db('admin').command({ serverStatus: 1 })).rejects.toMatchObject({ code: 323 });
-  });
 });

@@ -1,4 +1,4 @@
-import { MongoClient, ServerApiVersion } from 'mongodb';
+import { MongoClient } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startCluster } from '../../../src/cluster/cluster.js';
 import { startReplicaSet } from '../../../src/cluster/replica-set.js';
@@ -43,35 +43,6 @@ describe('feature compatibility version', () => {
     await admin.command({ setFeatureCompatibilityVersion: '6.0', confirm: true });
     expect(await admin.command({ getParameter: 1, featureCompatibilityVersion: 1 })).toMatchObject({
       featureCompatibilityVersion: { version: '6.0' },
-    });
-  });
-});
-
-describe('the stable API', () => {
-  it('lets strict clients have its commands only', async () => {
-    const set = await startReplicaSet({ version: '6.0' });
-    const client = await new MongoClient(set.connectionString, {
-      serverApi: { version: ServerApiVersion.v1, strict: true },
-    }).connect();
-    closers.push(
-      () => set.close(),
-      () => client.close(),
-    );
-    const plain = client.db('d').collection('c');
-    await plain.insertOne({ a: 1 });
-    expect(await plain.countDocuments()).toBe(1);
-    await expect(plain.distinct('a')).rejects.toMatchObject({ code: 323, codeName: 'APIStrictError' });
-  });
-
-  it('is unknown to 4.4', async () => {
-    const set = await startReplicaSet({ version: '4.4' });
-    const client = await new MongoClient(set.connectionString).connect();
-    closers.push(
-      () => set.close(),
-      () => client.close(),
-    );
-    await expect(client.db('d').command({ insert: 'c', documents: [{}], apiVersion: '1' })).rejects.toMatchObject({
-      code: 40415,
     });
   });
 });
