@@ -1,7 +1,7 @@
 import type { Doc } from '../bson/value.js';
 import type { CommandRequest, ConnectionState } from '../node/command.js';
 import { docOf } from '../node/doc-fields.js';
-import { refuseOutsideAdmin } from '../node/command-names.js';
+import { handshakes, refuseOutsideAdmin } from '../node/command-names.js';
 import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
 import { Timestamp } from 'bson';
 import type { Authorizer } from './authorization/authorizer.js';
@@ -11,18 +11,6 @@ import { Login } from './login/login.js';
 import { extendHandshake } from './login/sasl-commands.js';
 import { clusterResource } from './privilege/resource.js';
 import type { UserCatalog } from './user/user-catalog.js';
-
-const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
-
-const legacyCommands: ReadonlySet<string> = new Set([
-  ...handshakes,
-  '_isSelf',
-  'authenticate',
-  'buildInfo',
-  'ping',
-  'saslContinue',
-  'saslStart',
-]);
 
 /** The parts of access control that exist only when it is turned on. */
 interface Enforcement {
@@ -67,15 +55,6 @@ export class AccessNode implements ServedNode {
     /** Names of the commands that the node has. */
     private readonly known: ReadonlySet<string>,
   ) {}
-
-  get streamsCursors(): boolean {
-    return this.node.streamsCursors === true;
-  }
-
-  /** Since 5.1 only handshakes and logins may come in the old form of messages. */
-  takesLegacy(command: string): boolean {
-    return !this.logins.catalog.version.atLeast(6) || legacyCommands.has(command);
-  }
 
   async run(request: CommandRequest): Promise<Doc> {
     if (handshakes.has(request.name)) return this.#greet(request);

@@ -39,7 +39,6 @@ const clusterCommandNames = ['cleanupOrphaned', 'flushRouterConfig'];
 
 /** A data-bearing node behind a port: diagnostics first, everything else goes to the data. */
 export class MemberNode implements ServedNode {
-  readonly streamsCursors = true;
   readonly diagnostics: Diagnostics;
   /** Time of the last write of each connection, for `$gleStats`. */
   readonly #lastWrites = new WeakMap<ConnectionState, Value>();

@@ -80,6 +80,9 @@ const adminCommands: ReadonlySet<string> = new Set([
   'updateZoneKeyRange',
 ]);
 
+/** Commands by which a client greets a node. */
+export const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
+
 /** The name that servers know a command by. */
 export function commandName(name: string): string {
   return aliases.get(name) ?? name;

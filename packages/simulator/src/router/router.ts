@@ -230,11 +230,6 @@ export class Router implements ServedNode {
     return new Map();
   }
 
-  /** Routers stream cursors since 7.1. */
-  get streamsCursors(): boolean {
-    return this.context.version.atLeast(8);
-  }
-
   /** Names of the commands that it has. */
   get commandNames(): string[] {
     const { version } = this.context;

@@ -7,11 +7,11 @@ import { unpackFrame } from './compression.js';
 import { nextInvocation } from './exhaust.js';
 import { FrameSplitter } from './frame-splitter.js';
 import { LinkFaults } from './link-faults.js';
-import { legacyRefusal, legacyReplyPrefix, readLegacyQuery } from './legacy-query.js';
+import { legacyReplyPrefix, readLegacyQuery } from './legacy-query.js';
 import { messagePrefix, readFlags, readMessage } from './op-msg.js';
-import { parseCommand, type ParsedCommand, parseLegacyCommand } from './parsed-command.js';
+import { parseCommand, type ParsedCommand, parseLegacyHandshake } from './parsed-command.js';
 import { messageFlag, opCode, ProtocolError, readHeader } from './protocol.js';
-import { plainForm, type ReplyForm, ReplyWriter } from './reply-writer.js';
+import { ReplyWriter } from './reply-writer.js';
 import type { ServedNode } from './served-node.js';
 
 /** Messages that may queue behind the running one before the socket is no longer read. */
@@ -71,20 +71,19 @@ export class ClientConnection {
   }
 
   async #answerFrame(received: Buffer): Promise<void> {
-    const { frame, compressorId } = unpackFrame(received);
+    const { frame, compressed } = unpackFrame(received);
     switch (readHeader(frame).opCode) {
       case opCode.message:
-        return this.#answerMessage(frame, compressorId);
+        return this.#answerMessage(frame, compressed);
       case opCode.query:
-        return this.#answerQuery(frame, { ...plainForm, compressorId });
+        return this.#answerQuery(frame, compressed);
       default:
         throw new ProtocolError(`operation ${readHeader(frame).opCode}`);
     }
   }
 
-  async #answerMessage(frame: Buffer, compressorId: number | undefined): Promise<void> {
+  async #answerMessage(frame: Buffer, compressed: boolean): Promise<void> {
     const flags = readFlags(frame);
-    const form = { compressorId, checksum: (flags & messageFlag.checksumPresent) !== 0 };
     const { requestId } = readHeader(frame);
     const message = orRefusal(() => readMessage(frame));
     const parsed =
@@ -92,54 +91,37 @@ export class ClientConnection {
     if (!(parsed instanceof CommandError)) keepInserted(frame, parsed);
     if ((flags & messageFlag.moreToCome) !== 0) await this.#run(parsed);
     else if ((flags & messageFlag.exhaustAllowed) !== 0 && !(parsed instanceof CommandError))
-      await this.#stream(parsed, requestId, form);
-    else await this.#reply(parsed, requestId, form);
+      await this.#stream(parsed, requestId, compressed);
+    else await this.#reply(parsed, requestId, compressed);
   }
 
-  async #reply(parsed: ParsedCommand | CommandError, responseTo: number, form: ReplyForm): Promise<void> {
+  async #reply(parsed: ParsedCommand | CommandError, responseTo: number, compressed: boolean): Promise<void> {
     const body = encodeDocument(await this.#run(parsed));
-    await this.#send(
-      messagePrefix(body.length, this.#writer.nextId(), responseTo, replyFlags(form, false)),
-      body,
-      form,
-      parsed,
-    );
+    await this.#send(messagePrefix(body.length, this.#writer.nextId(), responseTo, 0), body, compressed, parsed);
   }
 
   /** Answers repeatedly, as long as the command continues by itself and the client stays connected. */
-  async #stream(parsed: ParsedCommand, requestId: number, form: ReplyForm): Promise<void> {
+  async #stream(parsed: ParsedCommand, requestId: number, compressed: boolean): Promise<void> {
     let responseTo = requestId;
     let command: ParsedCommand | undefined = parsed;
     while (command !== undefined && !this.#gone.signal.aborted) {
       const reply = await this.#run(command);
-      const next = nextInvocation(command, reply, this.node.streamsCursors === true);
+      const next = nextInvocation(command, reply);
       const body = encodeDocument(reply);
       const id = this.#writer.nextId();
-      await this.#send(
-        messagePrefix(body.length, id, responseTo, replyFlags(form, next !== undefined)),
-        body,
-        form,
-        command,
-      );
+      const flags = next === undefined ? 0 : messageFlag.moreToCome;
+      await this.#send(messagePrefix(body.length, id, responseTo, flags), body, compressed, command);
       responseTo = id;
       command = next;
     }
   }
 
-  async #answerQuery(frame: Buffer, form: ReplyForm): Promise<void> {
+  async #answerQuery(frame: Buffer, compressed: boolean): Promise<void> {
     const { requestId } = readHeader(frame);
     const { db, body: query } = readLegacyQuery(frame);
-    const parsed =
-      db === undefined
-        ? undefined
-        : orRefusal(() => parseLegacyCommand(db, query, (name) => this.node.takesLegacy?.(name) ?? true));
-    const body = parsed === undefined ? legacyRefusal() : encodeDocument(await this.#run(parsed));
-    await this.#send(
-      legacyReplyPrefix(body.length, this.#writer.nextId(), requestId, parsed === undefined),
-      body,
-      form,
-      parsed,
-    );
+    const parsed = orRefusal(() => parseLegacyHandshake(db, query));
+    const body = encodeDocument(await this.#run(parsed));
+    await this.#send(legacyReplyPrefix(body.length, this.#writer.nextId(), requestId), body, compressed, parsed);
   }
 
   #run(parsed: ParsedCommand | CommandError): ReturnType<typeof runCommand> {
@@ -151,24 +133,15 @@ export class ClientConnection {
     return runCommand(this.node, prepare, connection);
   }
 
-  async #send(
-    prefix: Buffer,
-    body: Buffer,
-    form: ReplyForm,
-    parsed: ParsedCommand | CommandError | undefined,
-  ): Promise<void> {
-    const command = parsed === undefined || parsed instanceof CommandError ? '' : parsed.name;
-    if (!(await this.#writer.send(prefix, body, form, command))) this.close();
+  async #send(prefix: Buffer, body: Buffer, compressed: boolean, parsed: ParsedCommand | CommandError): Promise<void> {
+    const command = parsed instanceof CommandError ? '' : parsed.name;
+    if (!(await this.#writer.send(prefix, body, compressed, command))) this.close();
   }
 }
 
 function keepInserted(frame: Buffer, { name, sequences }: ParsedCommand): void {
   const documents = name === 'insert' ? sequences.get('documents') : undefined;
   if (documents !== undefined) keepDocuments(frame, documents);
-}
-
-function replyFlags({ checksum }: ReplyForm, moreToCome: boolean): number {
-  return (checksum ? messageFlag.checksumPresent : 0) | (moreToCome ? messageFlag.moreToCome : 0);
 }
 
 /** The reply to a message, or its failure as a reply. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest, type ConnectionState } from '../node/command.js';
 import { docOf, isTrue, numberOf, textOrEmpty } from '../node/doc-fields.js';
-import { commandName } from '../node/command-names.js';
+import { commandName, handshakes } from '../node/command-names.js';
 import { errorName } from '../node/error-name.js';
 import { FailPoint } from './fail-point.js';
 
@@ -17,7 +17,6 @@ export class ConnectionClosedByFailPoint extends Error {
 /** A failure with labels of the fail point: the node adds none of its own. */
 export class LabelledFailure extends CommandError {}
 
-const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
 const failureText = `Failing command via 'failCommand' failpoint`;
 
 /**

@@ -1,6 +1,3 @@
-import { Int32 } from 'bson';
-import { encodeDocument } from '../bson/encode.js';
-import { doc } from '../node/doc-fields.js';
 import { checkDocument } from './document-check.js';
 import { headerBytes, opCode, ProtocolError } from './protocol.js';
 
@@ -15,7 +12,6 @@ const commandSuffix = '.$cmd';
 /** Documents to skip and to return. */
 const countBytes = 8;
 const awaitCapable = 8;
-const queryFailure = 2;
 
 /**
  * @param frame a whole message
@@ -32,24 +28,13 @@ export function readLegacyQuery(frame: Buffer): LegacyQuery {
 }
 
 /** Header and fields of an OP_REPLY with one document, which follows unchanged. */
-export function legacyReplyPrefix(bodyBytes: number, requestId: number, responseTo: number, failed = false): Buffer {
+export function legacyReplyPrefix(bodyBytes: number, requestId: number, responseTo: number): Buffer {
   const prefix = Buffer.alloc(headerBytes + 20);
   prefix.writeInt32LE(prefix.length + bodyBytes, 0);
   prefix.writeInt32LE(requestId, 4);
   prefix.writeInt32LE(responseTo, 8);
   prefix.writeInt32LE(opCode.reply, 12);
-  prefix.writeInt32LE(failed ? awaitCapable | queryFailure : awaitCapable, 16);
+  prefix.writeInt32LE(awaitCapable, 16);
   prefix.writeInt32LE(1, 32);
   return prefix;
-}
-
-/** The answer to a query that is no command: such reads are gone since 5.1, and no current driver sends them. */
-export function legacyRefusal(): Buffer {
-  return encodeDocument(
-    doc(
-      ['$err', 'OP_QUERY is no longer supported. The client driver may require an upgrade.'],
-      ['code', new Int32(5_739_101)],
-      ['ok', new Int32(0)],
-    ),
-  );
 }

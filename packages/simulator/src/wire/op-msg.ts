@@ -1,6 +1,5 @@
-import { asBuffer } from '../bson/element-type.js';
 import { CommandError } from '../node/command.js';
-import { crc32c } from './crc32c.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { checkDocument } from './document-check.js';
 import { headerBytes, messageFlag, opCode, ProtocolError } from './protocol.js';
 
@@ -11,7 +10,6 @@ export interface IncomingMessage {
   readonly sequences: ReadonlyMap<string, Uint8Array[]>;
 }
 
-const checksumBytes = 4;
 const flagBytes = 4;
 /** The lower half of the flags must be understood. The upper half may be anything (OP_MSG specification). */
 const requiredFlags = 0xffff;
@@ -31,25 +29,18 @@ export function readFlags(frame: Buffer): number {
 
 /**
  * Reads a whole OP_MSG.
- * @throws ProtocolError for a wrong checksum, which ends the connection; CommandError for malformed sections and
- * documents, which is the answer (error numbers of the server's message parser)
+ * @throws CommandError for malformed sections and documents (error numbers of the server's message parser), 115 for a
+ * checksum, which no driver sends by itself
  */
 export function readMessage(frame: Buffer): IncomingMessage {
   const flags = readFlags(frame);
-  const end = frame.length - ((flags & messageFlag.checksumPresent) === 0 ? 0 : checksumBytes);
+  if ((flags & messageFlag.checksumPresent) !== 0) throw unsimulated('the checksum of a message');
   const sections = new Sections();
   let at = headerBytes + flagBytes;
-  while (at < end) at = sections.read(frame, at, end);
-  if (end < frame.length) verifyChecksum(frame, end);
+  while (at < frame.length) at = sections.read(frame, at, frame.length);
   const { body, sequences } = sections;
   if (body === undefined) throw new CommandError(40587, 'Location40587', 'OP_MSG messages must have a body');
   return { flags, body, sequences };
-}
-
-function verifyChecksum(frame: Buffer, end: number): void {
-  if (end < headerBytes + flagBytes || crc32c(frame.subarray(0, end)) !== frame.readUInt32LE(end)) {
-    throw new ProtocolError('OP_MSG checksum does not match contents');
-  }
 }
 
 /** The sections of one message. */
@@ -91,19 +82,11 @@ class Sections {
 /** Header, flags and section kind of an answer whose body follows unchanged. */
 export function messagePrefix(bodyBytes: number, requestId: number, responseTo: number, flags: number): Buffer {
   const prefix = Buffer.allocUnsafe(headerBytes + 5);
-  const checksum = (flags & messageFlag.checksumPresent) === 0 ? 0 : checksumBytes;
-  prefix.writeInt32LE(prefix.length + bodyBytes + checksum, 0);
+  prefix.writeInt32LE(prefix.length + bodyBytes, 0);
   prefix.writeInt32LE(requestId, 4);
   prefix.writeInt32LE(responseTo, 8);
   prefix.writeInt32LE(opCode.message, 12);
   prefix.writeUInt32LE(flags, 16);
   prefix.writeUInt8(0, 20);
   return prefix;
-}
-
-/** The checksum that ends a message whose flags announce it. */
-export function messageChecksum(message: Uint8Array): Buffer {
-  const checksum = Buffer.allocUnsafe(checksumBytes);
-  checksum.writeUInt32LE(crc32c(asBuffer(message)), 0);
-  return checksum;
 }

@@ -1,6 +1,7 @@
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
-import { underItsName } from '../node/command-names.js';
+import { handshakes, underItsName } from '../node/command-names.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { readCommandBody } from './command-body.js';
 
 /** A command as a message holds it. */
@@ -28,25 +29,14 @@ export function parseCommand(bytes: Uint8Array, sent: ReadonlyMap<string, Uint8A
 }
 
 /**
- * Decodes the command of an OP_QUERY. Old drivers wrap one with a read preference as `{$query: command,
- * $readPreference: …}`.
- * @param takes decides which commands may still come this way
- * @throws CommandError 352 for all others
+ * Decodes the handshake of an OP_QUERY.
+ * @throws CommandError 115 for everything else: no driver of today sends it this way
  */
-export function parseLegacyCommand(db: string, bytes: Uint8Array, takes: (name: string) => boolean): ParsedCommand {
-  const { body, sequences, listed } = readCommandBody(bytes);
-  const inner = body.get('$query');
-  const wrapped = firstName(body) === '$query' && inner instanceof Map;
-  const name = firstName(wrapped ? inner : body);
-  if (!takes(name)) {
-    throw new CommandError(
-      352,
-      'UnsupportedOpQueryCommand',
-      `Unsupported OP_QUERY command: ${name}. The client driver may require an upgrade.`,
-    );
-  }
-  if (wrapped) return underItsName({ db, name, body: inner, sequences: new Map<string, Uint8Array[]>() });
-  return underItsName({ db, name, body, sequences, ...(listed === undefined ? {} : { listed }) });
+export function parseLegacyHandshake(db: string | undefined, bytes: Uint8Array): ParsedCommand {
+  const { body } = readCommandBody(bytes);
+  const name = firstName(body);
+  if (db === undefined || !handshakes.has(name)) throw unsimulated(`OP_QUERY of ${name}`);
+  return { db, name, body, sequences: new Map() };
 }
 
 function firstName(body: Doc): string {

@@ -1,15 +1,6 @@
 import type { Socket } from 'node:net';
 import { packFrame } from './compression.js';
 import type { LinkFaults } from './link-faults.js';
-import { messageChecksum } from './op-msg.js';
-
-/** The form of the answers: that of the client's message. */
-export interface ReplyForm {
-  readonly compressorId: number | undefined;
-  readonly checksum: boolean;
-}
-
-export const plainForm: ReplyForm = { compressorId: undefined, checksum: false };
 
 /** Writes the answers of one connection, and waits while the client does not read. */
 export class ReplyWriter {
@@ -29,14 +20,15 @@ export class ReplyWriter {
 
   /**
    * Sends a message.
+   * @param compressed whether the client's message was
    * @param command name of the answered command
    * @returns false when a fault cut the connection within it
    */
-  async send(prefix: Buffer, body: Buffer, form: ReplyForm, command: string): Promise<boolean> {
+  async send(prefix: Buffer, body: Buffer, compressed: boolean, command: string): Promise<boolean> {
     if (this.gone.aborted) return true;
-    const parts = form.checksum ? withChecksum(prefix, body) : [prefix, body];
-    if (this.faults.active) return this.faults.send(this.socket, packed(parts, form), command, this.gone);
-    const drained = form.compressorId === undefined ? this.#writeAll(parts) : this.socket.write(packed(parts, form));
+    const parts = compressed ? [packFrame(Buffer.concat([prefix, body]))] : [prefix, body];
+    if (this.faults.active) return this.faults.send(this.socket, Buffer.concat(parts), command, this.gone);
+    const drained = this.#writeAll(parts);
     if (!drained) await this.#drain();
     return true;
   }
@@ -60,14 +52,4 @@ export class ReplyWriter {
       this.gone.addEventListener('abort', done);
     });
   }
-}
-
-function withChecksum(prefix: Buffer, body: Buffer): Buffer[] {
-  const message = Buffer.concat([prefix, body]);
-  return [message, messageChecksum(message)];
-}
-
-function packed(parts: readonly Buffer[], { compressorId }: ReplyForm): Buffer {
-  const whole = Buffer.concat(parts);
-  return compressorId === undefined ? whole : packFrame(whole, compressorId);
 }

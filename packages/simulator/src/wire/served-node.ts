@@ -9,10 +9,6 @@ export type CommandOutcome = 'success' | 'failed' | 'unread' | 'refusedReadConce
 
 /** A node that can be put behind a port. */
 export interface ServedNode extends CommandNode {
-  /** False for commands that the node refuses when they come as OP_QUERY. */
-  takesLegacy?(command: string): boolean;
-  /** True when a getMore may continue by itself until its cursor ends. */
-  readonly streamsCursors?: boolean;
   /**
    * Adds the fields of every answer of this kind of node, for example `$clusterTime` and `operationTime`, in the
    * server's order.

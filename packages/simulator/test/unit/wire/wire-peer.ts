@@ -11,7 +11,7 @@ export interface Answer {
   readonly requestId: number;
   readonly responseTo: number;
   readonly opCode: number;
-  readonly compressorId: number | undefined;
+  readonly compressed: boolean;
   /** Of an OP_MSG; 0 for others. */
   readonly flags: number;
   readonly body: Doc;
@@ -71,14 +71,14 @@ export class WirePeer {
 }
 
 function readAnswer(received: Buffer): Answer {
-  const { frame, compressorId } = unpackFrame(received);
+  const { frame, compressed } = unpackFrame(received);
   const header = readHeader(frame);
   if (header.opCode === opCode.message)
     return {
       ...header,
-      compressorId,
+      compressed,
       flags: frame.readUInt32LE(headerBytes),
       body: decodeDocument(readMessage(frame).body),
     };
-  return { ...header, compressorId, flags: 0, body: decodeDocument(frame.subarray(headerBytes + replyFieldsBytes)) };
+  return { ...header, compressed, flags: 0, body: decodeDocument(frame.subarray(headerBytes + replyFieldsBytes)) };
 }
