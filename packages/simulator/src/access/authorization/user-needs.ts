@@ -1,11 +1,11 @@
-import type { Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { isTrue } from '../../node/doc-fields.js';
 import { readPrivileges } from '../privilege/privilege-set.js';
 import { readRole, readRoles } from '../privilege/role-name.js';
 import { clusterResource, databaseResource } from '../privilege/resource.js';
+import { unsimulatedAccessCommands } from '../command/access-commands.js';
 import { readUserName } from '../command/info-commands.js';
-import { type Declaration, type Need, onCluster, onDatabase } from './need.js';
+import { type Declaration, type Need, onDatabase } from './need.js';
 
 /** Granting or revoking a role needs the privilege to do so on the role's database. */
 function roleNeeds({ body, db }: CommandRequest, field: string, action: string): Need[] {
@@ -33,18 +33,9 @@ function updateUserNeeds(request: CommandRequest): Need[] {
   const resource = databaseResource(request.db);
   const needs: Need[] = [];
   if (request.body.has('pwd')) needs.push({ resource, actions: ['changePassword'] });
-  if (request.body.has('customData')) needs.push({ resource, actions: ['changeCustomData'] });
   if (request.body.has('roles'))
     needs.push({ resource, actions: ['revokeRole'] }, ...roleNeeds(request, 'roles', 'grantRole'));
   return needs;
-}
-
-function updateRoleNeeds(request: CommandRequest): Need[] {
-  return [
-    { resource: databaseResource(request.db), actions: ['revokeRole'] },
-    ...roleNeeds(request, 'roles', 'grantRole'),
-    ...privilegeNeeds(request, 'grantRole'),
-  ];
 }
 
 /** Users may view themselves. Viewing others needs the privilege on their database. */
@@ -52,40 +43,26 @@ function usersInfoNeeds({ body, db, connection }: CommandRequest): Need[] {
   const asked = body.get('usersInfo') ?? null;
   if (asked instanceof Map && isTrue(asked.get('forAllDBs')))
     return [{ resource: clusterResource, actions: ['viewUser'] }];
-  const named: readonly Value[] = Array.isArray(asked)
-    ? asked
-    : asked instanceof Map || typeof asked === 'string'
-      ? [asked]
-      : [];
-  if (named.length === 0) return [{ resource: databaseResource(db), actions: ['viewUser'] }];
-  return named
-    .map((each) => readUserName(each, db))
-    .filter((name) => !connection.authenticated.some((own) => own.user === name.user && own.db === name.db))
-    .map((name) => ({ resource: databaseResource(name.db), actions: ['viewUser'] }));
+  if (!(asked instanceof Map) && typeof asked !== 'string')
+    return [{ resource: databaseResource(db), actions: ['viewUser'] }];
+  const name = readUserName(asked, db);
+  if (connection.authenticated.some((own) => own.user === name.user && own.db === name.db)) return [];
+  return [{ resource: databaseResource(name.db), actions: ['viewUser'] }];
 }
 
 function rolesInfoNeeds({ body, db }: CommandRequest): Need[] {
-  const asked = body.get('rolesInfo') ?? null;
-  const named: readonly Value[] = Array.isArray(asked)
-    ? asked
-    : asked instanceof Map || typeof asked === 'string'
-      ? [asked]
-      : [];
-  if (named.length === 0) return [{ resource: databaseResource(db), actions: ['viewRole'] }];
-  return named.map((each) => ({ resource: databaseResource(readRole(each, db).db), actions: ['viewRole'] }));
+  const asked = body.get('rolesInfo');
+  const named = asked instanceof Map ? readRole(asked, db).db : db;
+  return [{ resource: databaseResource(named), actions: ['viewRole'] }];
 }
 
 function changingRoles(action: string): Declaration {
   return (request) => roleNeeds(request, 'roles', action);
 }
 
-function changingPrivileges(action: string): Declaration {
-  return (request) => privilegeNeeds(request, action);
-}
-
 /** Commands about users, roles and logins. */
 export const userNeeds: readonly (readonly [string, Declaration])[] = [
-  ...['saslStart', 'saslContinue', 'authenticate', 'logout', 'connectionStatus'].map((name): [string, Declaration] => [
+  ...['saslStart', 'saslContinue', 'authenticate', 'connectionStatus'].map((name): [string, Declaration] => [
     name,
     'open',
   ]),
@@ -97,13 +74,7 @@ export const userNeeds: readonly (readonly [string, Declaration])[] = [
   ['revokeRolesFromUser', changingRoles('revokeRole')],
   ['usersInfo', usersInfoNeeds],
   ['createRole', creating('createRole')],
-  ['updateRole', updateRoleNeeds],
   ['dropRole', onDatabase('dropRole')],
-  ['dropAllRolesFromDatabase', onDatabase('dropRole')],
-  ['grantRolesToRole', changingRoles('grantRole')],
-  ['revokeRolesFromRole', changingRoles('revokeRole')],
-  ['grantPrivilegesToRole', changingPrivileges('grantRole')],
-  ['revokePrivilegesFromRole', changingPrivileges('revokeRole')],
   ['rolesInfo', rolesInfoNeeds],
-  ['invalidateUserCache', onCluster('invalidateUserCache')],
+  ...unsimulatedAccessCommands.map((name): [string, Declaration] => [name, 'login']),
 ];

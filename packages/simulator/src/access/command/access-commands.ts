@@ -1,5 +1,6 @@
 import type { Doc } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
+import { refuseUnsimulated } from '../../node/unsimulated.js';
 import { connectionStatus } from '../login/connection-status.js';
 import type { Login } from '../login/login.js';
 import { authenticate, saslContinue, saslStart } from '../login/sasl-commands.js';
@@ -11,18 +12,23 @@ import * as users from './user-commands.js';
 /** Answers one command about users, roles and logins. */
 type AccessCommand = (catalog: UserCatalog, request: CommandRequest, login: Login) => Doc | Promise<Doc>;
 
+/** Commands about roles and logins that are not simulated. They are refused by name. */
+export const unsimulatedAccessCommands: readonly string[] = [
+  'dropAllRolesFromDatabase',
+  'grantPrivilegesToRole',
+  'grantRolesToRole',
+  'invalidateUserCache',
+  'logout',
+  'revokePrivilegesFromRole',
+  'revokeRolesFromRole',
+  'updateRole',
+];
+
 /** Commands about users, roles and logins, by name. */
 export const accessCommands: ReadonlyMap<string, AccessCommand> = new Map<string, AccessCommand>([
   ['saslStart', (catalog, { db, body }, login) => saslStart(catalog, login, db, body)],
   ['saslContinue', (_catalog, { db, body }, login) => saslContinue(login, db, body)],
   ['authenticate', (_catalog, request) => authenticate(request)],
-  [
-    'logout',
-    (_catalog, { db }, login) => {
-      login.remove(db);
-      return new Map();
-    },
-  ],
   ['connectionStatus', (_catalog, request, login) => connectionStatus(login, request)],
   ['createUser', users.createUser],
   ['updateUser', users.updateUser],
@@ -32,13 +38,10 @@ export const accessCommands: ReadonlyMap<string, AccessCommand> = new Map<string
   ['revokeRolesFromUser', users.revokeRolesFromUser],
   ['usersInfo', information.usersInfo],
   ['createRole', roles.createRole],
-  ['updateRole', roles.updateRole],
   ['dropRole', roles.dropRole],
-  ['dropAllRolesFromDatabase', roles.dropAllRoles],
-  ['grantRolesToRole', (catalog, request) => roles.changeRolesOfRole(catalog, request, true)],
-  ['revokeRolesFromRole', (catalog, request) => roles.changeRolesOfRole(catalog, request, false)],
-  ['grantPrivilegesToRole', (catalog, request) => roles.changePrivilegesOfRole(catalog, request, true)],
-  ['revokePrivilegesFromRole', (catalog, request) => roles.changePrivilegesOfRole(catalog, request, false)],
   ['rolesInfo', information.rolesInfo],
-  ['invalidateUserCache', (catalog) => roles.invalidateUserCache(catalog)],
+  ...unsimulatedAccessCommands.map((name): [string, AccessCommand] => [
+    name,
+    (_catalog, request) => refuseUnsimulated(request),
+  ]),
 ]);

@@ -1,10 +1,10 @@
 import type { Doc } from '../../bson/value.js';
 import { typeName } from '../../bson/type-of.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, docOrEmpty, numberOf, requiredText } from '../../node/doc-fields.js';
+import { doc, requiredText } from '../../node/doc-fields.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { Int32 } from 'bson';
 import { readRoles, type RoleName, roleText } from '../privilege/role-name.js';
-import { type MechanismName, scramMechanism, scramMechanisms } from '../scram/scram-mechanism.js';
 import type { UserCatalog } from '../user/user-catalog.js';
 import {
   newCredentials,
@@ -29,18 +29,18 @@ export async function createUser(catalog: UserCatalog, request: CommandRequest):
   const { body } = request;
   if (name.user === '') throw new CommandError(2, 'BadValue', "User document needs 'user' field to be non-empty");
   if (name.db === 'local') throw new CommandError(2, 'BadValue', 'Cannot create users in the local database');
-  const external = name.db === '$external';
-  if (!body.has('pwd') && !external) {
+  refuseOtherFields(request);
+  if (name.db === '$external') throw unsimulated('a user of $external');
+  if (!body.has('pwd')) {
     throw new CommandError(
       2,
       'BadValue',
       "Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db",
     );
   }
-  const roles = await existingRoles(catalog, request, 'roles', true);
+  const roles = await existingRoles(catalog, request);
   const document = newUserDocument(name);
-  document.set('credentials', external ? doc(['external', true]) : await credentialsOf(request, name.user, undefined));
-  if (body.has('customData')) document.set('customData', body.get('customData') ?? null);
+  document.set('credentials', await credentialsOf(request, name.user));
   document.set('roles', roleDocuments(roles));
   if ((await catalog.user(name)) !== undefined)
     throw new CommandError(51003, 'Location51003', `User "${userText(name)}" already exists`);
@@ -52,14 +52,12 @@ export async function createUser(catalog: UserCatalog, request: CommandRequest):
 export async function updateUser(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const name = namedUser(request);
   const { body } = request;
-  const changing = ['pwd', 'customData', 'roles', 'mechanisms'].filter((field) => body.has(field));
-  if (changing.length === 0)
+  refuseOtherFields(request);
+  if (!body.has('pwd') && !body.has('roles'))
     throw new CommandError(2, 'BadValue', 'Must specify at least one field to update in updateUser');
-  const roles = body.has('roles') ? await existingRoles(catalog, request, 'roles', true) : undefined;
+  const roles = body.has('roles') ? await existingRoles(catalog, request) : undefined;
   const document = await existingUser(catalog, name);
-  if (body.has('pwd')) document.set('credentials', await credentialsOf(request, name.user, document));
-  else if (body.has('mechanisms')) document.set('credentials', fewerCredentials(document, mechanismNames(request)));
-  if (body.has('customData')) document.set('customData', body.get('customData') ?? null);
+  if (body.has('pwd')) document.set('credentials', await credentialsOf(request, name.user));
   if (roles !== undefined) document.set('roles', roleDocuments(roles));
   await catalog.saveUser(document);
   return new Map();
@@ -80,7 +78,7 @@ export async function dropAllUsers(catalog: UserCatalog, { db }: CommandRequest)
 
 /** `grantRolesToUser`. */
 export async function grantRolesToUser(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
-  const granted = await existingRoles(catalog, request, 'roles', true);
+  const granted = await existingRoles(catalog, request);
   return changeRoles(catalog, namedUser(request), (roles) => {
     const present = new Set(roles.map(roleText));
     return [...roles, ...granted.filter((role) => !present.has(roleText(role)))];
@@ -89,7 +87,7 @@ export async function grantRolesToUser(catalog: UserCatalog, request: CommandReq
 
 /** `revokeRolesFromUser`. */
 export async function revokeRolesFromUser(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
-  const revoked = new Set((await existingRoles(catalog, request, 'roles', true)).map(roleText));
+  const revoked = new Set((await existingRoles(catalog, request)).map(roleText));
   return changeRoles(catalog, namedUser(request), (roles) => roles.filter((role) => !revoked.has(roleText(role))));
 }
 
@@ -115,22 +113,15 @@ async function existingUser(catalog: UserCatalog, name: UserName, complaint?: st
  * The roles in a command's list, all of which exist.
  * @throws CommandError 40414 for a missing list, 14 for another type, 31 for unknown roles
  */
-export async function existingRoles(
-  catalog: UserCatalog,
-  { body, db, name }: CommandRequest,
-  field: string,
-  required: boolean,
-): Promise<RoleName[]> {
-  const value = body.get(field);
-  if (value === undefined) {
-    if (!required) return [];
-    throw new CommandError(40414, 'Location40414', `BSON field '${name}.${field}' is missing but a required field`);
-  }
+export async function existingRoles(catalog: UserCatalog, { body, db, name }: CommandRequest): Promise<RoleName[]> {
+  const value = body.get('roles');
+  if (value === undefined)
+    throw new CommandError(40414, 'Location40414', `BSON field '${name}.roles' is missing but a required field`);
   if (!Array.isArray(value)) {
     throw new CommandError(
       14,
       'TypeMismatch',
-      `BSON field '${name}.${field}' is the wrong type '${typeName(value)}', expected type 'array'`,
+      `BSON field '${name}.roles' is the wrong type '${typeName(value)}', expected type 'array'`,
     );
   }
   const roles = readRoles(value, db);
@@ -138,38 +129,16 @@ export async function existingRoles(
   return roles;
 }
 
-async function credentialsOf(request: CommandRequest, user: string, present: Doc | undefined): Promise<Doc> {
+/** @throws CommandError 115 for fields of users that are not simulated */
+function refuseOtherFields({ body }: CommandRequest): void {
+  const field = ['customData', 'mechanisms', 'digestPassword'].find(
+    (name) => body.has(name) && body.get(name) !== true,
+  );
+  if (field !== undefined) throw unsimulated(field);
+}
+
+async function credentialsOf(request: CommandRequest, user: string): Promise<Doc> {
   const password = requiredText(request.body, 'pwd');
   if (password === '') throw new CommandError(50687, 'Location50687', 'Password cannot be empty');
-  const digested = request.body.get('digestPassword') === false || numberOf(request.body.get('digestPassword')) === 0;
-  const wanted = request.body.has('mechanisms') ? mechanismNames(request) : presentMechanisms(present, digested);
-  if (digested && wanted.includes('SCRAM-SHA-256'))
-    throw new CommandError(2, 'BadValue', 'Use of SCRAM-SHA-256 requires undigested passwords');
-  return newCredentials(user, password, wanted, digested);
-}
-
-function presentMechanisms(present: Doc | undefined, digested: boolean): MechanismName[] {
-  const kept = docOf(present?.get('credentials'));
-  const all = scramMechanisms.map(({ name }) => name).filter((name) => kept === undefined || kept.has(name));
-  return digested && kept === undefined ? ['SCRAM-SHA-1'] : all;
-}
-
-function mechanismNames({ body }: CommandRequest): MechanismName[] {
-  const list = body.get('mechanisms');
-  if (!Array.isArray(list) || list.length === 0)
-    throw new CommandError(2, 'BadValue', 'mechanisms field must not be empty');
-  return list.map((each) => {
-    const mechanism = typeof each === 'string' ? scramMechanism(each) : undefined;
-    if (mechanism === undefined)
-      throw new CommandError(2, 'BadValue', `Unknown auth mechanism '${typeof each === 'string' ? each : ''}'`);
-    return mechanism.name;
-  });
-}
-
-function fewerCredentials(document: Doc, wanted: readonly MechanismName[]): Doc {
-  const present = docOrEmpty(document.get('credentials'));
-  if (!wanted.every((name) => present.has(name))) {
-    throw new CommandError(2, 'BadValue', 'mechanisms field must be a subset of previously set mechanisms');
-  }
-  return new Map([...present].filter(([name]) => wanted.some((each) => each === name)));
+  return newCredentials(user, password);
 }

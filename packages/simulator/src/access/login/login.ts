@@ -58,11 +58,6 @@ export class Login {
     await this.refresh();
   }
 
-  remove(db: string): void {
-    this.#users.delete(db);
-    this.#publish();
-  }
-
   /** Refreshes roles and privileges, and logs out users that were dropped. */
   async refresh(): Promise<void> {
     const { generation } = this.catalog;

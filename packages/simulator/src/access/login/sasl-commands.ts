@@ -111,8 +111,6 @@ function step(done: boolean, payload: string): Doc {
   return doc(['conversationId', conversationId], ['done', done], ['payload', new Binary(Buffer.from(payload), 0)]);
 }
 
-/** Payloads are bytes. Old clients send them as base64 text. */
 function payloadText(payload: Value | undefined): string {
-  if (payload instanceof Binary) return Buffer.from(payload.buffer.subarray(0, payload.position)).toString('utf8');
-  return typeof payload === 'string' ? Buffer.from(payload, 'base64').toString('utf8') : '';
+  return payload instanceof Binary ? Buffer.from(payload.buffer.subarray(0, payload.position)).toString('utf8') : '';
 }

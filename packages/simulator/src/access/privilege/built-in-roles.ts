@@ -179,9 +179,3 @@ export function builtInPrivileges({ role, db }: RoleName, version: ServerVersion
   const grant = databaseRoles.get(role) ?? (db === 'admin' ? adminRoles.get(role) : undefined);
   return db === '$external' ? undefined : grant?.(db, version);
 }
-
-/** Names of the built-in roles of a database. */
-export function builtInRoleNames(db: string, version: ServerVersion): string[] {
-  const names = [...databaseRoles.keys(), ...(db === 'admin' ? adminRoles.keys() : [])];
-  return names.filter((role) => builtInPrivileges({ role, db }, version) !== undefined).sort();
-}

@@ -32,14 +32,6 @@ export class PrivilegeSet {
     for (const privilege of privileges) this.add(privilege);
   }
 
-  /** Removes actions. A resource without actions is removed too. */
-  remove({ resource, actions }: Privilege): void {
-    const key = resourceKey(resource);
-    const entry = this.#entries.get(key);
-    for (const action of actions) entry?.actions.delete(action);
-    if (entry?.actions.size === 0) this.#entries.delete(key);
-  }
-
   get privileges(): Privilege[] {
     return [...this.#entries.values()];
   }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
-import { preparedPassword } from './prepared-password.js';
+import { unsimulated } from '../../node/unsimulated.js';
 
 export type MechanismName = 'SCRAM-SHA-1' | 'SCRAM-SHA-256';
 
@@ -34,23 +34,21 @@ export interface ScramCredential {
 
 const derive = promisify(pbkdf2);
 
+/** Characters that stay as they are when a password is prepared (SASLprep, RFC 4013). */
+const plainPassword = /^[ -~]*$/;
+
 /**
  * Derives a credential from a password.
- * @param digested true when the password is the MD5 digest that SCRAM-SHA-1 starts from, as old clients send it
+ * @throws CommandError 115 for a password with other characters than those of ASCII
  */
 export async function deriveCredential(
   mechanism: ScramMechanism,
   user: string,
   password: string,
   salt: Buffer,
-  digested = false,
 ): Promise<ScramCredential> {
-  const secret =
-    mechanism.name === 'SCRAM-SHA-256'
-      ? preparedPassword(password)
-      : digested
-        ? password
-        : passwordDigest(user, password);
+  if (!plainPassword.test(password)) throw unsimulated('a password with other characters than those of ASCII');
+  const secret = mechanism.name === 'SCRAM-SHA-256' ? password : passwordDigest(user, password);
   const salted = await derive(secret, salt, mechanism.iterations, mechanism.hashBytes, mechanism.hash);
   return {
     iterations: mechanism.iterations,

@@ -1,14 +1,13 @@
 import { Int32 } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandNode } from '../../node/command.js';
-import { doc, textOrEmpty } from '../../node/doc-fields.js';
+import { doc } from '../../node/doc-fields.js';
 import type { NodeRelease } from '../../node/node-release.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import type { InitialUser } from '../auth-options.js';
 import { builtInPrivileges } from '../privilege/built-in-roles.js';
 import { PrivilegeSet, readPrivileges } from '../privilege/privilege-set.js';
 import { readRoles, type RoleName, roleText } from '../privilege/role-name.js';
-import { scramMechanisms } from '../scram/scram-mechanism.js';
 import { AccessDocuments } from './access-documents.js';
 import { accessId, newCredentials, newUserDocument, roleDocuments, rolesOf, type UserName } from './user-record.js';
 
@@ -26,8 +25,7 @@ function initialCredentials(user: string, password: string): Promise<Doc> {
   const key = JSON.stringify([user, password]);
   const known = derived.get(key);
   if (known !== undefined) return known;
-  const mechanisms = scramMechanisms.map(({ name }) => name);
-  const credentials = newCredentials(user, password, mechanisms, false);
+  const credentials = newCredentials(user, password);
   derived.set(key, credentials);
   return credentials;
 }
@@ -102,19 +100,16 @@ export class UserCatalog {
     return gone;
   }
 
-  /** Drops roles, and revokes them from all users and roles that have them. @returns their number */
-  async dropRoles(filter: Doc): Promise<number> {
-    const dropped = await this.roles.find(filter);
-    const names = new Set(dropped.map((role) => `${textOrEmpty(role.get('role'))}@${textOrEmpty(role.get('db'))}`));
+  /** Drops a role, and revokes it from all users and roles that have it. */
+  async dropRole(dropped: RoleName): Promise<void> {
     for (const collection of [this.users, this.roles]) {
       for (const holder of await collection.find(new Map())) {
-        const kept = rolesOf(holder).filter((role) => !names.has(roleText(role)));
+        const kept = rolesOf(holder).filter((role) => roleText(role) !== roleText(dropped));
         if (kept.length !== rolesOf(holder).length) await collection.put(holder.set('roles', roleDocuments(kept)));
       }
     }
-    await this.roles.remove(filter);
+    await this.roles.remove(doc(['_id', accessId(dropped.db, dropped.role)]));
     this.changed();
-    return dropped.length;
   }
 
   /** @throws CommandError 31 when one of the roles does not exist */

@@ -7,7 +7,7 @@ import {
   deriveCredential,
   type MechanismName,
   type ScramCredential,
-  scramMechanism,
+  scramMechanisms,
 } from '../scram/scram-mechanism.js';
 
 /** A user's name and database. */
@@ -46,20 +46,11 @@ export function roleDocuments(roles: readonly RoleName[]): Doc[] {
 }
 
 /** Derives the credentials of a password for each mechanism, with new salts. */
-export async function newCredentials(
-  user: string,
-  password: string,
-  names: readonly MechanismName[],
-  digested: boolean,
-): Promise<Doc> {
+export async function newCredentials(user: string, password: string): Promise<Doc> {
   const credentials: Doc = new Map();
-  for (const name of names) {
-    const mechanism = scramMechanism(name);
-    if (mechanism === undefined) continue;
-    credentials.set(
-      name,
-      credentialDocument(await deriveCredential(mechanism, user, password, randomBytes(mechanism.saltBytes), digested)),
-    );
+  for (const mechanism of scramMechanisms) {
+    const salt = randomBytes(mechanism.saltBytes);
+    credentials.set(mechanism.name, credentialDocument(await deriveCredential(mechanism, user, password, salt)));
   }
   return credentials;
 }

@@ -12,8 +12,8 @@ import { value } from '../bson/arbitrary-value.js';
 
 const password = 'x';
 const propertyMs = 60_000;
-/** These would log out those who ask. */
-const leftOut = new Set(['dropAllUsersFromDatabase', 'logout']);
+/** It would log out those who ask. */
+const leftOut = 'dropAllUsersFromDatabase';
 
 let set: ReplicaSet;
 const clients: WireClient[] = [];
@@ -70,7 +70,7 @@ async function codeOf(client: WireClient, command: Doc): Promise<number | undefi
 it(
   'property: commands about users and roles take any arguments without failing in a way that nobody foresaw',
   async () => {
-    const names = [...accessCommands.keys()].filter((name) => !leftOut.has(name));
+    const names = [...accessCommands.keys()].filter((name) => name !== leftOut);
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...names), value, fields, async (name, first, others) => {
         const command: Doc = new Map([[name, first], ...Object.entries(others)]);

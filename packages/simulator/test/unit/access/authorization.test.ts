@@ -135,7 +135,7 @@ describe('access control of a cluster', () => {
     await expect(run('readsOne', 'b', { listCollections: 1 })).rejects.toMatchObject(refused);
   });
 
-  it('roles are made, given, inherited, changed and dropped', async () => {
+  it('roles are made, given, inherited and dropped', async () => {
     await run('root', 'a', {
       createRole: 'inner',
       privileges: [{ resource: { db: 'b', collection: 'c' }, actions: ['find'] }],
@@ -144,12 +144,7 @@ describe('access control of a cluster', () => {
     await run('root', 'admin', { createRole: 'outer', privileges: [], roles: [{ role: 'inner', db: 'a' }] });
     await run('root', 'admin', { createUser: 'inherits', pwd: password, roles: ['outer'] });
     expect(await run('inherits', 'b', { find: 'c' })).toMatchObject({ ok: 1 });
-    await run('root', 'a', {
-      grantPrivilegesToRole: 'inner',
-      privileges: [{ resource: { db: 'b', collection: 'c' }, actions: ['insert'] }],
-    });
-    expect(await run('inherits', 'b', { insert: 'c', documents: [{}] })).toMatchObject({ n: 1 });
-    expect((await run('root', 'admin', { rolesInfo: 'outer', showPrivileges: true }))['roles']).toEqual([
+    expect((await run('root', 'admin', { rolesInfo: 'outer' }))['roles']).toEqual([
       {
         db: 'admin',
         role: 'outer',
@@ -157,8 +152,6 @@ describe('access control of a cluster', () => {
         inheritedRoles: [{ role: 'inner', db: 'a' }],
         isBuiltin: false,
         _id: 'admin.outer',
-        privileges: [],
-        inheritedPrivileges: [{ resource: { db: 'b', collection: 'c' }, actions: ['find', 'insert'] }],
       },
     ]);
     await run('root', 'a', { dropRole: 'inner' });
