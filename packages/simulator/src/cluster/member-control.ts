@@ -1,9 +1,10 @@
 import type { Timestamp } from 'bson';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Doc, Value } from '../bson/value.js';
+import type { Doc } from '../bson/value.js';
 import type { NodeIdentity } from '../handshake/node-identity.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { isTrue, numberOf } from '../node/doc-fields.js';
+import { unsimulated } from '../node/unsimulated.js';
 import type { ShardNode } from '../shard/shard-node.js';
 import type { FailPoints } from '../wire/fail-points.js';
 import type { WireServer } from '../wire/wire-server.js';
@@ -73,11 +74,13 @@ export class MemberControl extends NodeControl {
     this.shard.loseOplogBefore(before ?? newest);
   }
 
-  /** Answers `replSetStepDown`, `replSetFreeze` and `shutdown`; undefined for all other commands. */
+  /**
+   * Answers `replSetStepDown`; undefined for all other commands.
+   * @throws CommandError 115 for `replSetFreeze` and `shutdown`
+   */
   answer(request: CommandRequest): Promise<Doc> | undefined {
     if (request.name === 'replSetStepDown') return this.#stepDownCommand(request);
-    if (request.name === 'replSetFreeze') return this.#freezeCommand(request);
-    if (request.name === 'shutdown') return this.#shutdownCommand(request);
+    if (request.name === 'replSetFreeze' || request.name === 'shutdown') throw unsimulated(request.name);
     return undefined;
   }
 
@@ -103,22 +106,5 @@ export class MemberControl extends NodeControl {
     const when = new Date().toISOString();
     const advice = 'Please use the replSetStepDown command with the argument {force: true} to force node to step down.';
     throw new CommandError(262, 'ExceededTimeLimit', `No electable secondaries caught up as of ${when}. ${advice}`);
-  }
-
-  #freezeCommand({ body }: CommandRequest): Promise<Doc> {
-    if (this.identity.role.primary) {
-      return Promise.reject(
-        new CommandError(95, 'NotSecondary', 'cannot freeze node when primary or running for election. state: Primary'),
-      );
-    }
-    if (numberOf(body.get('replSetFreeze')) === 0) this.elect();
-    return Promise.resolve(new Map<string, Value>());
-  }
-
-  async #shutdownCommand({ body, signal }: CommandRequest): Promise<Doc> {
-    const waitSeconds = numberOf(body.get('timeoutSecs')) ?? catchUpSecondsDefault;
-    if (this.identity.role.primary && !isTrue(body.get('force'))) return this.#refuseWithoutForce(waitSeconds, signal);
-    await this.stop();
-    return new Map();
   }
 }

@@ -1,7 +1,7 @@
 import type { CommandRequest } from '../../node/command.js';
 import { textOrEmpty } from '../../node/doc-fields.js';
 import { databaseResource, namespaceResource } from '../privilege/resource.js';
-import { type Declaration, type Need, onCluster, onFullyNamed, onNamed } from './need.js';
+import { type Declaration, type Need, onCluster, onFullyNamed } from './need.js';
 
 /** On the database in the first field. */
 function onNamedDatabase(...actions: string[]): Declaration {
@@ -24,7 +24,6 @@ const shardingNeeds: readonly (readonly [string, Declaration])[] = [
   ['removeShard', onCluster('removeShard')],
   ['listShards', onCluster('listShards')],
   ['getShardMap', onCluster('getShardMap')],
-  ['getShardVersion', onFullyNamed('getShardVersion')],
   ['shardingState', onCluster('shardingState')],
   ['flushRouterConfig', onCluster('flushRouterConfig')],
   ['cleanupOrphaned', onCluster('cleanupOrphaned')],
@@ -33,16 +32,13 @@ const shardingNeeds: readonly (readonly [string, Declaration])[] = [
   ['shardCollection', onFullyNamed('enableSharding')],
   ['refineCollectionShardKey', onFullyNamed('refineCollectionShardKey')],
   ['reshardCollection', onFullyNamed('reshardCollection')],
-  ['commitReshardCollection', onFullyNamed('reshardCollection')],
   ['abortReshardCollection', onFullyNamed('reshardCollection')],
   ['unshardCollection', onFullyNamed('reshardCollection')],
   ['abortUnshardCollection', onFullyNamed('reshardCollection')],
   ['moveCollection', onFullyNamed('moveCollection')],
   ['abortMoveCollection', onFullyNamed('moveCollection')],
   ['analyzeShardKey', onFullyNamed('analyzeShardKey')],
-  ['configureQueryAnalyzer', onFullyNamed('configureQueryAnalyzer')],
   ['configureCollectionBalancing', onFullyNamed('enableSharding')],
-  ['checkMetadataConsistency', onCluster('checkMetadataConsistency')],
   ['split', onFullyNamed('splitChunk')],
   ['mergeChunks', onFullyNamed('splitChunk')],
   ['mergeAllChunksOnShard', onFullyNamed('splitChunk')],
@@ -69,31 +65,18 @@ const serverNeeds: readonly (readonly [string, Declaration])[] = [
   ['getClusterParameter', onCluster('getClusterParameter')],
   ['setClusterParameter', onCluster('setClusterParameter')],
   ['getDefaultRWConcern', onCluster('getDefaultRWConcern')],
-  ['setDefaultRWConcern', onCluster('setDefaultRWConcern')],
   ['setFeatureCompatibilityVersion', onCluster('setFeatureCompatibilityVersion')],
   ['setUserWriteBlockMode', onCluster('setUserWriteBlockMode')],
   ['connPoolStats', onCluster('connPoolStats')],
-  ['dropConnections', onCluster('dropConnections')],
-  ['top', onCluster('top')],
   ['currentOp', onCluster('inprog')],
   ['killOp', onCluster('killop')],
   ['fsync', onCluster('fsync')],
-  ['fsyncUnlock', onCluster('unlock')],
   ['logRotate', onCluster('logRotate')],
-  ['shutdown', onCluster('shutdown')],
   ['appendOplogNote', onCluster('appendOplogNote')],
-  ['applyOps', onCluster('applyOps')],
   ['replSetGetStatus', onCluster('replSetGetStatus')],
   ['replSetGetConfig', onCluster('replSetGetConfig')],
-  ['replSetInitiate', onCluster('replSetConfigure')],
-  ['replSetReconfig', onCluster('replSetConfigure')],
   ['replSetResizeOplog', onCluster('replSetResizeOplog')],
-  ['replSetStepDown', onCluster('replSetStateChange')],
-  ['replSetStepUp', onCluster('replSetStateChange')],
-  ['replSetFreeze', onCluster('replSetStateChange')],
   ['killAllSessions', onCluster('killAnySession')],
-  ['killAllSessionsByPattern', onCluster('killAnySession')],
-  ['planCacheClear', onNamed('planCacheWrite')],
   ['startSession', 'login'],
   ['refreshSessions', 'login'],
   ['killSessions', 'login'],
@@ -107,17 +90,7 @@ const serverNeeds: readonly (readonly [string, Declaration])[] = [
 const internalCommands = ['prepareTransaction', 'coordinateCommitTransaction'];
 
 /** Commands that a client may send before it logs in. */
-const openCommands = [
-  'hello',
-  'isMaster',
-  'ismaster',
-  'ping',
-  'buildInfo',
-  'isdbgrid',
-  'whatsmyuri',
-  'listCommands',
-  'endSessions',
-];
+const openCommands = ['hello', 'isMaster', 'ismaster', 'ping', 'buildInfo', 'isdbgrid', 'whatsmyuri', 'endSessions'];
 
 export const clusterNeeds: readonly (readonly [string, Declaration])[] = [
   ...shardingNeeds,
