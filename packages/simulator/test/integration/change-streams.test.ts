@@ -177,32 +177,6 @@ describe('change streams through a router', () => {
     expect(found.map(({ operationType }) => operationType)).toEqual([...each('rename'), ...each('drop'), 'insert']);
   });
 
-  it('hand on the stream of one shard from 6.0', async () => {
-    const at = await start({ version: '6.0' });
-    await shard(at);
-    const opened = await open(at, {}, { $_passthroughToShard: { shard: 'shard1' } });
-    await at.client
-      .db('db')
-      .collection<{ _id: number; k: number }>('c')
-      .insertMany([
-        { _id: 1, k: -1 },
-        { _id: 2, k: 1 },
-      ]);
-    expect((await events(at, opened, 1)).map((event) => 'documentKey' in event && event.documentKey)).toEqual([
-      { k: 1, _id: 2 },
-    ]);
-    expect(
-      await failure(
-        at.client
-          .db('db')
-          .command({ aggregate: 'c', pipeline: [], cursor: {}, $_passthroughToShard: { shard: 'shard1' } }),
-      ),
-    ).toMatchObject({ code: 6273801 });
-    expect(await failure(open(at, {}, { $_passthroughToShard: { shard: 'nowhere' } }))).toMatchObject({ code: 70 });
-    const old = await start();
-    expect(await failure(open(old, {}, { $_passthroughToShard: { shard: 'shard1' } }))).toMatchObject({ code: 40415 });
-  });
-
   it('append notes to all shards from 6.0', async () => {
     const at = await start({ version: '6.0' });
     const reply = await at.client.db('admin').command({ appendOplogNote: 1, data: { a: 1 } });

@@ -6,6 +6,7 @@ import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
+import { unknownField } from '../../node/unknown-field.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { refuseFailingConstants } from '../../pipeline/constant-failures.js';
@@ -14,7 +15,6 @@ import { ExecutionError } from '../../shard/execution-error.js';
 import type { RouterContext } from '../router-context.js';
 import { commandCollection } from '../router-context.js';
 import { changeStreamCommand } from '../stream/change-stream-command.js';
-import { PASSTHROUGH_FIELD, passthroughCommand } from '../stream/passthrough.js';
 import { targetQuery } from '../target/query-targeting.js';
 import type { SendOptions } from '../target/shard-sender.js';
 import { firstBatchDefault } from './batch-size.js';
@@ -29,12 +29,18 @@ import { ShardCursor } from './shard-cursor.js';
 import { resolveShardedView, withViewCollation } from './views.js';
 import { outputStage, writeOutput, writesLocally } from '../write/pipeline-output.js';
 
+/** The option by which routers since 6.0 pass on a change stream of one shard unchanged. */
+const passthroughField = '$_passthroughToShard';
+
 /**
  * `aggregate` through a router: unchanged on one shard, or split into a part for several shards and one for the router.
  */
 export async function aggregateCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const pipeline = stagesOf(request.body);
-  if (request.body.has(PASSTHROUGH_FIELD)) return passthroughCommand(context, request, pipeline);
+  if (request.body.has(passthroughField)) {
+    if (!context.version.atLeast(6)) throw unknownField(`aggregate.${passthroughField}`);
+    throw unsimulated(passthroughField);
+  }
   if (pipeline[0]?.has('$changeStream') === true) return changeStreamCommand(context, request, pipeline);
   const whole = numberOf(request.body.get('aggregate')) === 1;
   const reply = whole
