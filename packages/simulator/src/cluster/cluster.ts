@@ -39,8 +39,6 @@ export interface ClusterOptions {
    * none.
    */
   readonly balancerRoundMs?: number;
-  /** Whether `configureFailPoint` exists, as with `enableTestCommands=1`; default true. */
-  readonly testCommands?: boolean;
   /** Access control, off by default. */
   readonly auth?: AuthSetting;
   /** Wall clock in milliseconds from which cluster times derive, so that tests can stop it. Default `Date.now`. */
@@ -84,7 +82,6 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const deployment = new Deployment(
     options.version === undefined ? defaultVersion : ServerVersion.parse(options.version),
   );
-  deployment.testCommands = options.testCommands ?? true;
   const limits = {
     oplogBytesMax: options.oplogBytesMax,
     snapshotWindowSeconds: options.snapshotWindowSeconds,

@@ -99,7 +99,7 @@ export class ShardMember {
     shard.holdBuildsAt(failPoints.get('hangAfterInitializingIndexBuild'));
     if (options.kind !== 'config') options.deployment.writeBlock.members.push(shard);
     parameters.onChange = (name, value) => shard.applyParameter(name, value);
-    const link = new MemberLink(shard, identity, failPoints.failCommand, options.hostSelectionMs);
+    const link = new MemberLink(shard, identity, options.hostSelectionMs);
     started.control = new MemberControl(options.id, identity, server, failPoints, shard, () => link.break());
     const realm = await openRealm(
       shard,

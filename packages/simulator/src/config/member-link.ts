@@ -5,7 +5,6 @@ import { CommandError, type CommandNode, type CommandRequest } from '../node/com
 import type { NodeCondition } from '../node/node-condition.js';
 import type { ServerVersion } from '../node/server-version.js';
 import type { ShardStream, ShardStreamEvent } from '../shard/shard-access.js';
-import { ConnectionClosedByFailPoint, type FailCommand } from '../wire/fail-command.js';
 
 /** How long a router looks for the primary of a shard (server parameter `defaultFindReplicaSetHostTimeoutMS`). */
 const hostSelectionMsDefault = 15_000;
@@ -44,7 +43,6 @@ export class MemberLink implements CommandNode {
   constructor(
     private readonly target: CommandNode,
     private readonly identity: NodeIdentity,
-    private readonly failCommand: FailCommand,
     private readonly hostSelectionMs: number = hostSelectionMsDefault,
   ) {}
 
@@ -115,26 +113,17 @@ export class MemberLink implements CommandNode {
     return new Promise((resolve, reject) => {
       const finished = (): boolean => this.#inFlight.delete(reject);
       this.#inFlight.add(reject);
-      this.#underFailPoint(request).then(
+      this.target.run(request).then(
         (reply) => {
           finished();
           resolve(reply);
         },
         (error: unknown) => {
           finished();
-          reject(
-            error instanceof ConnectionClosedByFailPoint || !(error instanceof Error)
-              ? new LinkBroken('Connection closed by peer')
-              : error,
-          );
+          reject(error instanceof Error ? error : new Error(String(error)));
         },
       );
     });
-  }
-
-  #underFailPoint(request: CommandRequest): Promise<Doc> {
-    if (!this.failCommand.point.active) return this.target.run(request);
-    return this.failCommand.apply(request, () => this.target.run(request), true);
   }
 
   #noPrimary(): CommandError {

@@ -2,7 +2,6 @@ import type { Doc, Value } from '../bson/value.js';
 import { LabelledFailure } from '../wire/fail-command.js';
 import type { FailPoints } from '../wire/fail-points.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
-import { numberOf } from '../node/doc-fields.js';
 import { concernErrorCode, concernErrorLabels, errorLabels, type LabellingNode } from '../node/error-labels.js';
 import type { NodeIdentity } from './node-identity.js';
 
@@ -24,13 +23,11 @@ export class CommandGate {
   }
 
   /** @param run the command itself */
-  async run(given: CommandRequest, run: (request: CommandRequest) => Promise<Doc>): Promise<Doc> {
-    const request = this.failPoints.prepared(given);
+  async run(request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
     const { condition } = this.identity;
     if (condition.delayMs > 0 || condition.paused) await condition.hold(request.signal);
     try {
-      this.#refuseTimeLimit(request);
-      const reply = await this.failPoints.failCommand.apply(request, () => run(request));
+      const reply = await this.failPoints.failCommand.apply(request, run);
       const labels = reply.has('errorLabels') ? [] : concernErrorLabels(this.#node, request, reply);
       if (labels.length > 0) reply.set('errorLabels', [...labels]);
       if (reply.has('writeConcernError') && this.#reportsTopology(concernErrorCode(reply)))
@@ -41,13 +38,6 @@ export class CommandGate {
     } finally {
       if (condition.paused) await condition.awake(request.signal);
     }
-  }
-
-  /** Only commands with a time limit reach the fail point. */
-  #refuseTimeLimit({ body }: CommandRequest): void {
-    if ((numberOf(body.get('maxTimeMS')) ?? 0) <= 0) return;
-    if (this.failPoints.get('maxTimeAlwaysTimeOut')?.enter() === undefined) return;
-    throw new CommandError(50, 'MaxTimeMSExpired', 'operation exceeded time limit');
   }
 
   #labelled(request: CommandRequest, error: CommandError): CommandError {

@@ -28,7 +28,7 @@ export class Diagnostics {
     private readonly identity: NodeIdentity,
     private readonly lastApplied: () => Timestamp,
   ) {
-    this.failPoints = new FailPoints(identity.kind, identity.deployment.testCommands);
+    this.failPoints = new FailPoints(identity.kind);
     this.gate = new CommandGate(identity, this.failPoints);
     this.parameters = new ServerParameters(identity);
     const hello: Answer = (request) => helloReply(identity, request, lastApplied);

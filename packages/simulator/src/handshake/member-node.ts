@@ -59,9 +59,9 @@ export class MemberNode implements ServedNode {
     return [...this.diagnostics.commandNames, ...dataCommandNames, ...clusterCommandNames];
   }
 
-  async run(given: CommandRequest): Promise<Doc> {
-    countCommand(this.identity, given);
-    return this.diagnostics.gate.run(given, async (request) => {
+  async run(request: CommandRequest): Promise<Doc> {
+    countCommand(this.identity, request);
+    return this.diagnostics.gate.run(request, async () => {
       const answer = this.#ownAnswer(request) ?? this.#dataAnswer(request);
       try {
         return await answer;

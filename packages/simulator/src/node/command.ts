@@ -40,8 +40,6 @@ export interface CommandRequest {
   /** Aborted when the client disconnects or the node stops. */
   signal: AbortSignal;
   routed?: RoutedAccess;
-  /** Called by a `getMore` once it has its cursor. Throws the failure of a fail point. */
-  onCursorCheckout?: () => void;
 }
 
 /** Anything that answers commands: a shard, the config server, a router. */

@@ -12,8 +12,6 @@ export class Deployment {
   readonly definitionLocks = new DefinitionLocks();
   /** The release of each node. */
   readonly releases: NodeRelease[] = [];
-  /** Whether fail points can be set (`enableTestCommands`). Nodes read it when they start. */
-  testCommands = true;
   readonly #keepers: Keeper[] = [];
   #featureCompatibilityVersion: string;
   #features: ServerVersion;

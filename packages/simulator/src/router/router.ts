@@ -237,9 +237,9 @@ export class Router implements ServedNode {
     return [...this.diagnostics.commandNames, ...own];
   }
 
-  async run(given: CommandRequest): Promise<Doc> {
-    countCommand(this.identity, given);
-    return this.diagnostics.gate.run(given, async (request) => {
+  async run(request: CommandRequest): Promise<Doc> {
+    countCommand(this.identity, request);
+    return this.diagnostics.gate.run(request, async () => {
       const { release } = this.context;
       const known = hasCommand(release.features, request.name);
       if (known) refuseForeignFields(release, request);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest, type ConnectionState } from '../node/command.js';
-import { docOf, isTrue, numberOf, textOrEmpty } from '../node/doc-fields.js';
+import { docOf, numberOf, textOrEmpty } from '../node/doc-fields.js';
 import { commandName, handshakes } from '../node/command-names.js';
 import { errorName } from '../node/error-name.js';
 import { FailPoint } from './fail-point.js';
@@ -21,7 +21,7 @@ const failureText = `Failing command via 'failCommand' failpoint`;
 
 /**
  * The `failCommand` fail point (server wiki, "The failCommand fail point"): which commands fail, how and how often.
- * Data: `failCommands` or `failAllCommands`, `namespace`, `appName`, `failInternalCommands` choose the commands.
+ * Data: `failCommands`, `namespace` and `appName` choose the commands of clients. Those of other nodes pass.
  * `errorCode`, `errorLabels`, `closeConnection`, `blockConnection` with `blockTimeMS`, `writeConcernError` decide the
  * effect.
  */
@@ -32,16 +32,15 @@ export class FailCommand {
 
   /**
    * Runs a command under the fail point.
-   * @param internal true for a command from another node of the cluster
    * @throws CommandError as set by `errorCode`; ConnectionClosedByFailPoint for `closeConnection`
    */
-  async apply(request: CommandRequest, run: () => Promise<Doc>, internal = false): Promise<Doc> {
+  async apply(request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
     if (handshakes.has(request.name)) this.#noteClient(request);
     if (!this.point.active || request.name === 'configureFailPoint') return run();
-    const data = this.point.enter((set) => this.concerns(set, request, internal) && interferes(set));
+    const data = this.point.enter((set) => this.#concerns(set, request) && interferes(set));
     if (data !== undefined) await interfere(data, request);
     const reply = await run();
-    const reported = this.point.enter((set) => set.has('writeConcernError') && this.concerns(set, request, internal));
+    const reported = this.point.enter((set) => set.has('writeConcernError') && this.#concerns(set, request));
     if (reported !== undefined) addConcernError(reply, reported);
     return reply;
   }
@@ -52,13 +51,11 @@ export class FailCommand {
   }
 
   /** Whether the data of a fail point selects a command. */
-  concerns(data: Doc, request: CommandRequest, internal = false): boolean {
-    if (internal && !isTrue(data.get('failInternalCommands'))) return false;
+  #concerns(data: Doc, request: CommandRequest): boolean {
     const appName = data.get('appName');
     if (appName !== undefined && appName !== (this.#appNames.get(request.connection) ?? '')) return false;
     const namespace = data.get('namespace');
     if (namespace !== undefined && namespace !== namespaceOf(request)) return false;
-    if (data.has('failAllCommands')) return true;
     const names = data.get('failCommands');
     return (
       Array.isArray(names) &&

@@ -3,23 +3,17 @@ import { typeName } from '../bson/type-of.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { doc, docOrEmpty, numberOf } from '../node/doc-fields.js';
+import { unsimulated } from '../node/unsimulated.js';
 
-/** How often a fail point acts: `left` times, after `skip` occasions, each with a probability. */
+/** How often a fail point acts. */
 interface FailPointMode {
-  readonly kind: 'off' | 'alwaysOn' | 'times' | 'skip' | 'activationProbability';
-  readonly value: number;
+  readonly kind: 'off' | 'alwaysOn' | 'times';
+  /** Of `times`. */
+  readonly left: number;
 }
 
-/** Numbers of the modes in `getParameter` (server source: fail_point.h). */
-const modeNumbers: Readonly<Record<FailPointMode['kind'], number>> = {
-  off: 0,
-  alwaysOn: 1,
-  activationProbability: 2,
-  times: 3,
-  skip: 4,
-};
 const countMax = 0x7fffffff;
-const off: FailPointMode = { kind: 'off', value: 0 };
+const off: FailPointMode = { kind: 'off', left: 0 };
 
 /** One fail point of a node: whether it acts when it is reached, with which data, and how often it has acted. */
 export class FailPoint {
@@ -28,13 +22,10 @@ export class FailPoint {
   #entered = 0;
   #changed = new Set<() => void>();
 
-  /** @param random a number from 0 to below 1 for `activationProbability` */
-  constructor(private readonly random: () => number = Math.random) {}
-
   /**
    * Applies a `configureFailPoint`.
    * @returns the reply: how often the point has acted since the node started
-   * @throws CommandError 20 without a mode, 2 and 14 for unknown modes
+   * @throws CommandError 20 without a mode, 2 and 14 for unknown modes, 115 for what is not simulated
    */
   configure(body: Doc): Doc {
     const data = body.get('data');
@@ -45,15 +36,12 @@ export class FailPoint {
         `Expected field "data" to have type object, but found ${typeName(data)}`,
       );
     }
+    const field = ['failAllCommands', 'failInternalCommands'].find((name) => data?.has(name) === true);
+    if (field !== undefined) throw unsimulated(field);
     this.#mode = readMode(body.get('mode'));
     this.#data = docOrEmpty(data);
     this.#wake();
     return doc(['count', new Int32(this.#entered)]);
-  }
-
-  /** As `getParameter: 1, "failpoint.<name>": 1` shows it. */
-  get shown(): Doc {
-    return doc(['mode', new Int32(modeNumbers[this.#mode.kind])], ['data', this.#data]);
   }
 
   /** True when it is set to act, whether or not its turn has come. */
@@ -69,7 +57,8 @@ export class FailPoint {
   enter(concerns: (data: Doc) => boolean = () => true): Doc | undefined {
     if (this.#mode.kind === 'off') return undefined;
     const data = this.#data;
-    if (!concerns(data) || !this.#takesTurn()) return undefined;
+    if (!concerns(data)) return undefined;
+    this.#takeTurn();
     this.#entered += 1;
     this.#wake();
     return data;
@@ -104,17 +93,9 @@ export class FailPoint {
     }
   }
 
-  #takesTurn(): boolean {
-    const { kind, value } = this.#mode;
-    if (kind === 'alwaysOn') return true;
-    if (kind === 'activationProbability') return this.random() < value;
-    if (kind === 'skip') {
-      if (value <= 0) return true;
-      this.#mode = { kind, value: value - 1 };
-      return false;
-    }
-    this.#mode = value <= 1 ? off : { kind, value: value - 1 };
-    return true;
+  #takeTurn(): void {
+    const { kind, left } = this.#mode;
+    if (kind === 'times') this.#mode = left <= 1 ? off : { kind, left: left - 1 };
   }
 
   #wake(): void {
@@ -138,39 +119,28 @@ function readMode(mode: Value | undefined): FailPointMode {
   if (mode === undefined)
     throw new CommandError(20, 'IllegalOperation', `When setting a failpoint, you must supply a 'mode'`);
   if (mode === 'off') return off;
-  if (mode === 'alwaysOn') return { kind: 'alwaysOn', value: 0 };
+  if (mode === 'alwaysOn') return { kind: 'alwaysOn', left: 0 };
   if (typeof mode === 'string') throw badValue(`unknown mode: ${mode}`);
   if (!(mode instanceof Map)) throw new CommandError(14, 'TypeMismatch', `'mode' must be a string or JSON object`);
-  if (mode.has('times')) {
-    const value = countOf(mode, 'times', 'positive');
-    return value === 0 ? off : { kind: 'times', value };
-  }
-  if (mode.has('skip')) return { kind: 'skip', value: countOf(mode, 'skip', 'positive') };
-  if (mode.has('activationProbability')) return { kind: 'activationProbability', value: probabilityOf(mode) };
-  throw badValue(`'mode' must be one of ['times', 'skip', 'activationProbability']`);
+  const other = ['skip', 'activationProbability'].find((name) => mode.has(name));
+  if (other !== undefined) throw unsimulated(`mode ${other}`);
+  if (!mode.has('times')) throw badValue(`'mode' must be one of ['times', 'skip', 'activationProbability']`);
+  const left = timesOf(mode);
+  return left === 0 ? off : { kind: 'times', left };
 }
 
-function countOf(mode: Doc, field: string, rule: string): number {
-  const value = numberOf(mode.get(field));
-  if (value === undefined || !Number.isInteger(value)) {
+function timesOf(mode: Doc): number {
+  const times = numberOf(mode.get('times'));
+  if (times === undefined || !Number.isInteger(times)) {
     throw new CommandError(
       14,
       'TypeMismatch',
-      `Expected field "${field}" to have numeric type, but found ${typeName(mode.get(field))}`,
+      `Expected field "times" to have numeric type, but found ${typeName(mode.get('times'))}`,
     );
   }
-  if (value < 0) throw badValue(`'${field}' option to 'mode' must be ${rule}`);
-  if (value > countMax) throw badValue(`'${field}' option to 'mode' is too large`);
-  return value;
-}
-
-function probabilityOf(mode: Doc): number {
-  const value = numberOf(mode.get('activationProbability'));
-  if (value === undefined) {
-    throw new CommandError(14, 'TypeMismatch', `the 'activationProbability' option to 'mode' must be a number`);
-  }
-  if (value < 0 || value > 1) throw badValue(`activationProbability must be between 0.0 and 1.0; found ${value}`);
-  return value;
+  if (times < 0) throw badValue(`'times' option to 'mode' must be positive`);
+  if (times > countMax) throw badValue(`'times' option to 'mode' is too large`);
+  return times;
 }
 
 function badValue(message: string): CommandError {

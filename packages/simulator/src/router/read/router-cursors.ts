@@ -67,7 +67,6 @@ export class RouterCursors {
     }
     entry.busy = true;
     try {
-      request.onCursorCheckout?.();
       const batch = await entry.cursor.next(batchSize, request);
       if (batch.exhausted) this.#open.delete(id.toString());
       const fields = doc(

@@ -17,7 +17,6 @@ export async function getMore(context: CommandContext): Promise<Doc> {
   }
   cursor.inUse = true;
   try {
-    request.onCursorCheckout?.();
     const size = optionalNumber(context, 'batchSize');
     const what = state.version.atLeast(5, 0) ? 'Executor error during getMore' : '';
     const batch = await during(what, () =>

@@ -6,7 +6,6 @@ import { NodeIdentity } from '../../../src/handshake/node-identity.js';
 import type { CommandNode, CommandRequest } from '../../../src/node/command.js';
 import { doc } from '../../../src/node/doc-fields.js';
 import { internalRequest } from '../../../src/node/internal-request.js';
-import { FailPoints } from '../../../src/wire/fail-points.js';
 
 /** A node that answers on request. */
 class Held implements CommandNode {
@@ -24,14 +23,12 @@ class Held implements CommandNode {
 describe('the way to a member', () => {
   let held: Held;
   let identity: NodeIdentity;
-  let failPoints: FailPoints;
   let link: MemberLink;
 
   beforeEach(() => {
     held = new Held();
     identity = new NodeIdentity('shard', '127.0.0.1', 1, 's0', undefined);
-    failPoints = new FailPoints('shard');
-    link = new MemberLink(held, identity, failPoints.failCommand, 30);
+    link = new MemberLink(held, identity, 30);
   });
 
   const request = (name: string, fields: Doc = new Map()): CommandRequest =>
@@ -68,18 +65,5 @@ describe('the way to a member', () => {
     identity.condition.setRunning(false);
     await expect(link.run(request('find'))).rejects.toMatchObject({ code: 133 });
     expect(() => link.refuseStopped()).toThrow(expect.objectContaining({ code: 6 }) as Error);
-  });
-
-  it('lets fail points reach it on request only', async () => {
-    const data = doc(['failCommands', ['insert']], ['closeConnection', true]);
-    failPoints.get('failCommand')?.configure(doc(['mode', 'alwaysOn'], ['data', data]));
-    const untouched = link.run(request('insert'));
-    await new Promise((resolve) => setImmediate(resolve));
-    held.answer();
-    await untouched;
-    failPoints
-      .get('failCommand')
-      ?.configure(doc(['mode', 'alwaysOn'], ['data', data.set('failInternalCommands', true)]));
-    await expect(link.run(request('insert'))).rejects.toMatchObject({ code: 6 });
   });
 });

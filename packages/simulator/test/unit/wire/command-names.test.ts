@@ -1,6 +1,6 @@
-import { Int32, Long } from 'bson';
+import { Int32 } from 'bson';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Doc, Value } from '../../../src/bson/value.js';
+import type { Value } from '../../../src/bson/value.js';
 import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
 import { doc } from '../../../src/node/doc-fields.js';
 import { errorName } from '../../../src/node/error-name.js';
@@ -66,31 +66,6 @@ describe('a command', () => {
     expect(reply.get('code')).toEqual(new Int32(115));
     expect(reply.get('errmsg')).toContain(`${name} is not part of this simulation`);
   });
-});
-
-it('failGetMoreAfterCursorCheckout fails a getMore that has its cursor, and the cursor is gone', async () => {
-  const point = (mode: Value): Promise<Doc> =>
-    router.run(
-      'admin',
-      doc(
-        ['configureFailPoint', 'failGetMoreAfterCursorCheckout'],
-        ['mode', mode],
-        ['data', doc(['errorCode', new Int32(280)])],
-      ),
-    );
-  await point(doc(['times', new Int32(1)]));
-  const opened = (await router.run('db', doc(['find', 'c'], ['batchSize', new Int32(1)]))).get('cursor') as Doc;
-  const more = doc(['getMore', opened.get('id') ?? null], ['collection', 'c']);
-  const codes = [
-    await router.run('db', doc(['getMore', Long.ONE], ['collection', 'c'])),
-    await router.run('db', more),
-    await router.run('db', more),
-  ];
-  expect(codes.map((reply) => [reply.get('code'), reply.get('codeName')])).toEqual([
-    [new Int32(43), 'CursorNotFound'],
-    [new Int32(280), 'ChangeStreamFatalError'],
-    [new Int32(43), 'CursorNotFound'],
-  ]);
 });
 
 it('codes have their names', () => {
