@@ -68,7 +68,7 @@ describe('a command', () => {
   });
 });
 
-it('codes have their names', () => {
+it('codes have their names, and those of which none is known are refused', () => {
   expect([107, 175, 286, 11000, 4890500].map(errorName)).toEqual([
     'LockFailed',
     'QueryPlanKilled',
@@ -76,4 +76,5 @@ it('codes have their names', () => {
     'DuplicateKey',
     'Location4890500',
   ]);
+  expect(() => errorName(179)).toThrow('error code 179 is not part of this simulation');
 });
