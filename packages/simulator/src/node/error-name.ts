@@ -1,6 +1,6 @@
 import { unsimulated } from './unsimulated.js';
 
-/** Names of the server's error codes that this simulation, its tests and Convoy know (server source: error_codes.yml). */
+/** Names of the error codes that this simulation, its tests and Convoy know (server source: error_codes.yml). */
 const table = `
   1 InternalError, 2 BadValue, 4 NoSuchKey, 5 GraphContainsCycle, 6 HostUnreachable, 7 HostNotFound, 8 UnknownError
   9 FailedToParse, 10 CannotMutateObject, 11 UserNotFound, 12 UnsupportedFormat, 13 Unauthorized, 14 TypeMismatch
