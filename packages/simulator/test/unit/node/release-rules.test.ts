@@ -90,7 +90,12 @@ describe('what a release knows', () => {
   );
 
   it.each(['apiVersion', 'apiStrict', 'apiDeprecationErrors'])('refuses %s by name', (name) => {
-    expect(refusal('5.0', [['insert', 'c'], [name, '1']])).toMatchObject({
+    expect(
+      refusal('5.0', [
+        ['insert', 'c'],
+        [name, '1'],
+      ]),
+    ).toMatchObject({
       code: 115,
       message: `${name} is not part of this simulation`,
     });
