@@ -29,7 +29,6 @@ import {
   addShardCommand,
   type AvailableShards,
   beginConfigShard,
-  endConfigShard,
   getShardMap,
   listShards,
   removeShardCommand,
@@ -120,7 +119,6 @@ function shardingCommands(
     ['addShard', (context, request) => addShardCommand(context, request, available)],
     ['removeShard', removeShardCommand],
     ['transitionFromDedicatedConfigServer', beginConfigShard],
-    ['transitionToDedicatedConfigServer', endConfigShard],
     ['moveChunk', (context, request) => chunks.moveChunkCommand(context, request, migration)],
     ['addShardToZone', addShardToZoneCommand],
     ['removeShardFromZone', removeShardFromZoneCommand],
@@ -198,7 +196,6 @@ const needsConfigServer: ReadonlySet<string> = new Set([
   'balancerStart',
   'balancerStop',
   'transitionFromDedicatedConfigServer',
-  'transitionToDedicatedConfigServer',
 ]);
 
 /** A mongos: answers clients, and asks the shards. */

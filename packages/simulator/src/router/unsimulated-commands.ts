@@ -16,4 +16,5 @@ export const unsimulatedCommands: readonly string[] = [
   'mergeAllChunksOnShard',
   'moveRange',
   'setClusterParameter',
+  'transitionToDedicatedConfigServer',
 ];

@@ -74,25 +74,13 @@ export async function beginConfigShard({ catalog, configShard, deployment }: Rou
   return new Map();
 }
 
-/** `transitionToDedicatedConfigServer` (8.0): drains the config server as a shard, then removes it from the shards. */
-export async function endConfigShard(context: RouterContext): Promise<Doc> {
-  const reply = await drain(context, context.configShard.id);
-  const { writeBlock } = context.deployment;
-  if (!context.catalog.shards.includes(context.configShard))
-    writeBlock.members = writeBlock.members.filter((member) => member !== context.configShard.stored);
-  return reply;
-}
-
 /**
  * `removeShard`: makes the balancer move everything away, reports the progress, and at the end removes the shard.
  * @throws CommandError 20 for the last shard; 70 for an unknown one
  */
 export async function removeShardCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  return drain(context, requiredText(request.body, 'removeShard'));
-}
-
-async function drain(context: RouterContext, id: string): Promise<Doc> {
   const { catalog } = context;
+  const id = requiredText(request.body, 'removeShard');
   const shard = catalog.shards.find((each) => each.id === id);
   if (shard === undefined) throw new CommandError(70, 'ShardNotFound', `Shard ${id} not found`);
   const databases = catalog.databases.filter((entry) => entry.primary === shard.id).map((entry) => entry.name);
