@@ -40,13 +40,18 @@ export type StreamStart =
   /** Events after this token (hex text of `_data`). `resumeAfter` refuses a token of an invalidate event. */
   | { readonly kind: 'token'; readonly token: string; readonly afterInvalidate: boolean };
 
-export type FullDocument = 'default' | 'updateLookup';
+export type FullDocument = 'default' | 'updateLookup' | 'whenAvailable' | 'required';
+export type FullDocumentBeforeChange = 'off' | 'whenAvailable' | 'required';
 
 /** The options of a `$changeStream` stage. */
 export interface StreamStage {
   readonly allChangesForCluster: boolean;
+  readonly allowToRunOnConfigDB: boolean;
   readonly fullDocument: FullDocument;
+  readonly fullDocumentBeforeChange: FullDocumentBeforeChange;
   readonly showExpandedEvents: boolean;
+  readonly showRawUpdateDescription: boolean;
+  readonly showSystemEvents: boolean;
   /** Undefined: from now on. */
   readonly start: StreamStart | undefined;
 }

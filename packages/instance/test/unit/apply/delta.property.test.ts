@@ -77,6 +77,7 @@ const style = (version: string): EventStyle =>
   ({
     version: ServerVersion.parse(version),
     expanded: !version.startsWith('5'),
+    rawUpdateDescription: false,
   }) as EventStyle;
 
 const target = {
@@ -84,6 +85,7 @@ const target = {
   collection: 'orders',
   uuid: new UUID('0a'.repeat(16)),
   shardKey: undefined,
+  preImages: false,
 };
 
 /** The update description in a server's stream; undefined when it reports a replacement. */

@@ -19,7 +19,7 @@ export async function changeStreamCommand(
   pipeline: readonly Doc[],
 ): Promise<Doc> {
   const [first, ...stages] = pipeline;
-  const stage = readStreamStage(first?.get('$changeStream') ?? null, context.release.features);
+  const stage = readStreamStage(first?.get('$changeStream') ?? null, context.release.features, true);
   const collection = numberOf(request.body.get('aggregate')) === 1 ? undefined : commandCollection(request);
   const scope = streamScope(stage, request.db, collection);
   const { splitsEvents } = eventPipeline(stages, context.version);

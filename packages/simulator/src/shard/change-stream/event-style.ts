@@ -4,7 +4,7 @@ import type { ResumeToken, ResumeTokenVersion } from '../../bson/resume-token.js
 import type { Doc } from '../../bson/value.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import type { EntryNamespace } from '../oplog/entry.js';
-import type { FullDocument, StreamStage } from '../shard-access.js';
+import type { FullDocument, FullDocumentBeforeChange, StreamStage } from '../shard-access.js';
 
 /** The form of a stream's events, by the server's version and the stream's options. */
 export interface EventStyle {
@@ -19,9 +19,11 @@ export interface EventStyle {
   /** Shows `wallTime` (since 6.0). */
   readonly wallTime: boolean;
   readonly expanded: boolean;
+  readonly rawUpdateDescription: boolean;
   /** Shows changes of `system.views` as those of views. */
   readonly views: boolean;
   readonly fullDocument: FullDocument;
+  readonly fullDocumentBeforeChange: FullDocumentBeforeChange;
   /** Paths of the current shard key of a collection. Undefined for an unsharded or dropped one. */
   readonly presentShardKey: (target: EntryNamespace) => readonly string[] | undefined;
   /** Finds the current document for `updateLookup`. */
@@ -55,8 +57,10 @@ export function eventStyle({
     lookupLast: merged && !version.atLeast(6),
     wallTime: version.atLeast(6),
     expanded: stage.showExpandedEvents,
+    rawUpdateDescription: stage.showRawUpdateDescription,
     views: stage.showExpandedEvents && !collectionScope,
     fullDocument: stage.fullDocument,
+    fullDocumentBeforeChange: stage.fullDocumentBeforeChange,
     presentShardKey,
     lookup,
     tokenVersion: (clusterTime, txnOpIndex) =>

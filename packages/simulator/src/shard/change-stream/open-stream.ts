@@ -39,6 +39,7 @@ export function openChangeStream(state: ShardState, options: ShardStreamOptions)
       scope,
       newShards: !merged && !version.atLeast(6),
       expanded: stage.showExpandedEvents,
+      systemEvents: stage.showSystemEvents,
     }),
     position,
     style,

@@ -13,6 +13,7 @@ import type {
 import { addDefinition, viewEvent } from './ddl-event.js';
 import { beginEvent, finished, namespaceDoc, tokenOf, type EventPlace, type StreamEvent } from './event-start.js';
 import type { EventStyle } from './event-style.js';
+import { addPostImage, addPreImage } from './images.js';
 import { describedUpdate } from './update-description.js';
 
 const namespaceDocs = new WeakMap<EntryNamespace, RawDocument>();
@@ -50,19 +51,15 @@ function documentEvent(place: EventPlace, operation: DocumentOperation): StreamE
   else if (operationType === 'replace' && operation.kind === 'update')
     doc.set('fullDocument', new RawDocument(operation.after));
   const lookupLast = style.lookupLast && described !== undefined;
-  if (described !== undefined && !lookupLast) addCurrent(doc, operation.target, documentKey, style);
+  if (described !== undefined && !lookupLast && operation.kind === 'update')
+    addPostImage(doc, operation, documentKey, style);
   doc.set('ns', targetDoc(operation.target));
   doc.set('documentKey', documentKey);
-  if (described !== undefined) doc.set('updateDescription', described);
-  if (lookupLast) addCurrent(doc, operation.target, documentKey, style);
+  if (described !== undefined)
+    doc.set(style.rawUpdateDescription ? 'rawUpdateDescription' : 'updateDescription', described);
+  if (operation.kind !== 'insert') addPreImage(doc, operation, style);
+  if (lookupLast && operation.kind === 'update') addPostImage(doc, operation, documentKey, style);
   return event;
-}
-
-/** Adds the current document to an update where it is looked up, null when it does not exist. */
-function addCurrent(doc: Doc, target: EntryNamespace, documentKey: Doc, style: EventStyle): void {
-  if (style.fullDocument === 'default') return;
-  const current = style.lookup(target, documentKey);
-  doc.set('fullDocument', current === undefined ? null : new RawDocument(current));
 }
 
 function documentKeyOf(operation: DocumentOperation, style: EventStyle): Doc {

@@ -60,6 +60,26 @@ export function eventTooLarge(bytes: number, bytesMax: number, firstElement: str
   );
 }
 
+/** A required image does not exist (47). */
+export function imageMissing(image: 'pre' | 'post', event: Doc): CommandError {
+  const events = image === 'pre' ? 'update, delete and replace' : 'update';
+  const shown = ['operationType', 'ns', 'clusterTime', 'txnNumber']
+    .map((name) => shownField(event, name))
+    .filter((text) => text !== '');
+  return new CommandError(
+    47,
+    'NoMatchingDocument',
+    `Change stream was configured to require a ${image}-image for all ${events} events, but the ${image}-image ` +
+      `was not found for event: {${shown.join(', ')}}`,
+  );
+}
+
+function shownField(event: Doc, name: string): string {
+  const value = event.get(name);
+  if (value === undefined) return '';
+  return documentText(new Map([[name, value]])).slice(2, -2);
+}
+
 /** Prefix of `aggregate` for a failure in the first batch. None in 4.4. */
 export function openContext(version: ServerVersion, namespace: string): string {
   if (version.atLeast(8)) return `Executor error during aggregate command on namespace: ${namespace}`;

@@ -3,6 +3,8 @@ import type { StreamScope } from '../shard-access.js';
 
 /** Databases whose changes no stream over the cluster shows. */
 const INTERNAL_DATABASES: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
+/** Collections that only `showSystemEvents` adds to a stream. */
+const SHOWN_SYSTEM_COLLECTION = /^system\.(js$|resharding\.|buckets\.|views$)/;
 
 interface ScopeOptions {
   readonly scope: StreamScope;
@@ -11,6 +13,7 @@ interface ScopeOptions {
    */
   readonly newShards: boolean;
   readonly expanded: boolean;
+  readonly systemEvents: boolean;
 }
 
 /** Decides which operations a stream shows, and which end it. */
@@ -23,7 +26,7 @@ export class ScopeFilter {
   }
 
   shows(operation: OplogOperation): boolean {
-    if (isHidden(operation)) return false;
+    if (isHidden(operation) && !this.options.systemEvents) return false;
     switch (operation.kind) {
       case 'silent':
         return false;
@@ -64,8 +67,12 @@ export class ScopeFilter {
   #showsName(db: string, collection: string): boolean {
     const scope = this.#scope;
     if (scope.kind === 'collection') return scope.db === db && scope.collection === collection;
-    const isShown = collection === 'system.views' ? this.options.expanded : !collection.startsWith('system.');
-    return isShown && this.#showsDatabase(db);
+    return this.#showsDatabase(db) && (!collection.startsWith('system.') || this.#showsSystem(collection));
+  }
+
+  #showsSystem(collection: string): boolean {
+    if (collection === 'system.views') return this.options.expanded;
+    return this.options.systemEvents && SHOWN_SYSTEM_COLLECTION.test(collection);
   }
 
   #showsDatabase(db: string): boolean {
@@ -73,7 +80,7 @@ export class ScopeFilter {
   }
 }
 
-/** What a chunk migration or a router has done on this shard. */
+/** Only streams with system events show what a chunk migration or a router has done on this shard. */
 function isHidden(operation: OplogOperation): boolean {
   return 'fromMigrate' in operation && operation.fromMigrate;
 }

@@ -5,9 +5,8 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
-import { unsimulated } from '../../node/unsimulated.js';
 import { failure } from '../failure.js';
-import type { FullDocument, StreamScope, StreamStage, StreamStart } from '../shard-access.js';
+import type { FullDocument, FullDocumentBeforeChange, StreamScope, StreamStage, StreamStart } from '../shard-access.js';
 
 const classicFields: readonly string[] = [
   'allChangesForCluster',
@@ -26,32 +25,38 @@ const expandedFields: readonly string[] = [
   'showRawUpdateDescription',
   'showSystemEvents',
 ];
-const unsimulatedFlags: readonly string[] = [
-  'allowToRunOnConfigDB',
-  'allowToRunOnSystemNS',
-  'showMigrationEvents',
-  'showRawUpdateDescription',
-  'showSystemEvents',
-];
 
 /**
  * Parses the operand of `$changeStream`.
+ * @param onRouter true for a stream that a router merges
  * @throws CommandError as the server of this version
  */
-export function readStreamStage(operand: Value, version: ServerVersion): StreamStage {
+export function readStreamStage(operand: Value, version: ServerVersion, onRouter: boolean): StreamStage {
   if (!(operand instanceof Map))
     throw new CommandError(50808, 'Location50808', `$changeStream stage expects a document as argument`);
-  for (const [name, value] of operand) {
+  for (const name of operand.keys()) {
     const known = classicFields.includes(name) || (version.atLeast(6) && expandedFields.includes(name));
     if (!known) throw failure.unknownField(`$changeStream.${name}`);
-    if (unsimulatedFlags.includes(name) && isTrue(value)) throw unsimulated(`$changeStream.${name}`);
   }
-  if ((operand.get('fullDocumentBeforeChange') ?? 'off') !== 'off')
-    throw unsimulated('$changeStream.fullDocumentBeforeChange');
+  const fullDocumentBeforeChange = readFullDocumentBeforeChange(operand);
+  if (onRouter && !version.atLeast(6) && fullDocumentBeforeChange !== 'off') {
+    throw new CommandError(
+      51771,
+      'Location51771',
+      "the 'fullDocumentBeforeChange' option is not supported in a sharded cluster",
+    );
+  }
+  if (onRouter && isTrue(operand.get('showMigrationEvents'))) {
+    throw new CommandError(31123, 'Location31123', 'Change streams from mongos may not show migration events');
+  }
   return {
     allChangesForCluster: isTrue(operand.get('allChangesForCluster')),
+    allowToRunOnConfigDB: isTrue(operand.get('allowToRunOnConfigDB')),
     fullDocument: readFullDocument(operand, version),
+    fullDocumentBeforeChange,
     showExpandedEvents: isTrue(operand.get('showExpandedEvents')),
+    showRawUpdateDescription: isTrue(operand.get('showRawUpdateDescription')),
+    showSystemEvents: isTrue(operand.get('showSystemEvents')),
     start: readStart(operand, version),
   };
 }
@@ -59,13 +64,18 @@ export function readStreamStage(operand: Value, version: ServerVersion): StreamS
 function readFullDocument(operand: Doc, version: ServerVersion): FullDocument {
   const value = operand.get('fullDocument') ?? 'default';
   if (value === 'default' || value === 'updateLookup') return value;
-  if (version.atLeast(6) && (value === 'whenAvailable' || value === 'required'))
-    throw unsimulated(`$changeStream.fullDocument '${value}'`);
+  if (version.atLeast(6) && (value === 'whenAvailable' || value === 'required')) return value;
   if (version.atLeast(6) || typeof value !== 'string') throw notAmong(value, 'fullDocument');
   const message =
     `unrecognized value for the 'fullDocument' option to the $changeStream stage. Expected "default" or ` +
     `"updateLookup", got "${value}"`;
   throw new CommandError(40575, 'Location40575', message);
+}
+
+function readFullDocumentBeforeChange(operand: Doc): FullDocumentBeforeChange {
+  const value = operand.get('fullDocumentBeforeChange') ?? 'off';
+  if (value === 'off' || value === 'whenAvailable' || value === 'required') return value;
+  throw notAmong(value, 'fullDocumentBeforeChange');
 }
 
 function notAmong(value: Value, field: string): CommandError {
@@ -128,7 +138,7 @@ export function streamScope(stage: StreamStage, db: string, collection: string |
     }
     return { kind: 'cluster' };
   }
-  if (db === 'admin' || db === 'local' || db === 'config') {
+  if (db === 'admin' || db === 'local' || (db === 'config' && !stage.allowToRunOnConfigDB)) {
     throw failure.invalidNamespace(`$changeStream may not be opened on the internal ${db} database`);
   }
   if (collection?.startsWith('system.') === true) {

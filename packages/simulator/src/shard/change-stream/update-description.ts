@@ -1,3 +1,4 @@
+import { Int32 } from 'bson';
 import { decodeDocument } from '../../bson/decode.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { describeDiff, disambiguatedPaths, updateDiff } from '../../update/describe.js';
@@ -11,6 +12,12 @@ export function describedUpdate(operation: UpdateOperation, style: EventStyle): 
   if (wholeDocument) return undefined;
   const diff = updateDiff(decodeDocument(operation.before), decodeDocument(operation.after), operation.operators);
   if (diff === undefined) return undefined;
+  if (style.rawUpdateDescription) {
+    return new Map<string, Value>([
+      ['$v', new Int32(2)],
+      ['diff', diff],
+    ]);
+  }
   const { updatedFields, removedFields, truncatedArrays } = describeDiff(diff);
   const description: Doc = new Map<string, Value>([
     ['updatedFields', updatedFields],

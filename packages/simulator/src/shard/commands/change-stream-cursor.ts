@@ -18,7 +18,7 @@ export function openStreamCursor(
   namespace: string | undefined,
 ): Promise<Doc> {
   const { state, request } = context;
-  const stage = readStreamStage(stages[0]?.get('$changeStream') ?? null, state.features);
+  const stage = readStreamStage(stages[0]?.get('$changeStream') ?? null, state.features, false);
   const collection = namespace === undefined ? undefined : splitNamespace(namespace).collection;
   const stream = openChangeStream(state, {
     scope: streamScope(stage, request.db, collection),

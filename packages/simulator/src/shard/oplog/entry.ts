@@ -9,6 +9,8 @@ export interface EntryNamespace {
   readonly uuid: Binary;
   /** Paths of the shard key at that time. Undefined for an unsharded collection. */
   readonly shardKey: readonly string[] | undefined;
+  /** True while changes store pre-images. */
+  readonly preImages: boolean;
 }
 
 /** One document inserted. */

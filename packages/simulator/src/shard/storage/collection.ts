@@ -34,12 +34,12 @@ export class Collection {
   minimumVisibleTime: TimeKey;
   cap: CapLimits | undefined;
   #target: EntryNamespace;
+  #options: Doc;
 
   constructor(
     namespace: string,
     readonly uuid: Binary,
-    /** Creation options as in `listCollections`. */
-    public options: Doc,
+    options: Doc,
     idIndexDefinition: IndexDefinition,
     readonly collation: Collation | undefined,
     createdAt: TimeKey,
@@ -47,7 +47,18 @@ export class Collection {
   ) {
     this.idIndex = new CollectionIndex(idIndexDefinition, true, history, createdAt);
     this.minimumVisibleTime = createdAt;
-    this.#target = { ...splitNamespace(namespace), uuid, shardKey: undefined };
+    this.#options = options;
+    this.#target = { ...splitNamespace(namespace), uuid, shardKey: undefined, preImages: keepsPreImages(options) };
+  }
+
+  /** Creation options as in `listCollections`. */
+  get options(): Doc {
+    return this.#options;
+  }
+
+  set options(options: Doc) {
+    this.#options = options;
+    this.#target = { ...this.#target, preImages: keepsPreImages(options) };
   }
 
   /** The collection as oplog entries name it. */
@@ -264,6 +275,12 @@ function refuseHeld(record: DocumentRecord, unit: WriteUnit): void {
   if (unit.transaction !== null && record.newest.time !== PENDING && record.newest.time > unit.transaction.readTime) {
     throw new HeldByTransaction(unit.transaction);
   }
+}
+
+/** True when changes store pre-images: `changeStreamPreAndPostImages` since 6.0, `recordPreImages` before. */
+function keepsPreImages(options: Doc): boolean {
+  const images = options.get('changeStreamPreAndPostImages');
+  return options.get('recordPreImages') === true || (images instanceof Map && images.get('enabled') === true);
 }
 
 function refusesDuplicates({ unique, prepareUnique }: IndexDefinition): boolean {

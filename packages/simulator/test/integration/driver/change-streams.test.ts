@@ -79,18 +79,32 @@ describe('change streams of the official driver', () => {
     await stream.close();
   });
 
-  it('begin behind a token or at a time', async () => {
-    const starts = client.db('streams_starts').collection<Item>('c');
-    const first = starts.watch([], { maxAwaitTimeMS: 100 });
+  it('begin behind a token or at a time, and show before- and after-images', async () => {
+    const db = client.db('streams_images');
+    await db.createCollection('c', { changeStreamPreAndPostImages: { enabled: true } });
+    const images = db.collection<Item>('c');
+    const first = images.watch([], {
+      fullDocument: 'required',
+      fullDocumentBeforeChange: 'required',
+      maxAwaitTimeMS: 100,
+    });
     await first.tryNext();
-    await starts.insertOne({ _id: 1, k: 1, v: 0 });
-    await starts.updateOne({ _id: 1 }, { $inc: { v: 1 } });
-    const events = [await first.next(), await first.next()] as Document[];
+    await images.insertOne({ _id: 1, k: 1, v: 0 });
+    await images.updateOne({ _id: 1 }, { $inc: { v: 1 } });
+    await images.deleteOne({ _id: 1 });
+    const events = [await first.next(), await first.next(), await first.next()] as Document[];
+    expect(events[1]).toMatchObject({
+      operationType: 'update',
+      fullDocument: { v: 1 },
+      fullDocumentBeforeChange: { v: 0 },
+      updateDescription: { updatedFields: { v: 1 } },
+    });
+    expect(events[2]).toMatchObject({ operationType: 'delete', fullDocumentBeforeChange: { v: 1 } });
     await first.close();
-    const behind = starts.watch([], { resumeAfter: events[0]?.['_id'] });
+    const behind = images.watch([], { resumeAfter: events[0]?.['_id'] });
     expect(await behind.next()).toMatchObject({ operationType: 'update' });
     await behind.close();
-    const atTime = starts.watch([], { startAtOperationTime: events[1]?.['clusterTime'] as never });
+    const atTime = images.watch([], { startAtOperationTime: events[1]?.['clusterTime'] as never });
     expect(await atTime.next()).toMatchObject({ operationType: 'update' });
     await atTime.close();
   });

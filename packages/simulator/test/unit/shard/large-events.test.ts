@@ -8,10 +8,10 @@ describe('large events', () => {
   const big = 'x'.repeat(9 * 1024 * 1024);
 
   async function grow(fixture: VersionedShard): Promise<Timestamp> {
-    await fixture.run('db', { create: 'c' });
+    await fixture.run('db', { create: 'c', changeStreamPreAndPostImages: { enabled: true } });
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1, v: big }] });
     const from = fixture.now();
-    await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { v: `${big}y` } } }] });
+    await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { v: `${big}y` } }] });
     await fixture.run('db', { insert: 'c', documents: [{ _id: 2 }] });
     return new Timestamp({ t: from.t, i: from.i + 1 });
   }
@@ -19,7 +19,7 @@ describe('large events', () => {
   it('cannot be shown as they are', async () => {
     using fixture = new VersionedShard('7.0');
     const from = await grow(fixture);
-    expect(await failureOf(eventsOf(fixture, from, { fullDocument: 'updateLookup' }))).toMatchObject({
+    expect(await failureOf(eventsOf(fixture, from, { fullDocumentBeforeChange: 'required' }))).toMatchObject({
       code: 10334,
     });
   });
@@ -30,7 +30,7 @@ describe('large events', () => {
     const split = [{ $changeStreamSplitLargeEvent: {} }];
     const cursor = await fixture.opened('admin', [
       {
-        $changeStream: { allChangesForCluster: true, startAtOperationTime: from, fullDocument: 'updateLookup' },
+        $changeStream: { allChangesForCluster: true, startAtOperationTime: from, fullDocumentBeforeChange: 'required' },
       },
       ...split,
     ]);
@@ -44,11 +44,11 @@ describe('large events', () => {
     ]);
     expect(parts.slice(0, 2).map((part) => Object.keys(part).slice(-1))).toEqual([
       ['fullDocument'],
-      ['updateDescription'],
+      ['fullDocumentBeforeChange'],
     ]);
     expect(parts.map(({ _id }) => decodeResumeToken(_id._data).fragmentNum)).toEqual([0, 1, undefined]);
     const after = (token: unknown, rest: Record<string, unknown>[]): Promise<StreamEventJson[]> =>
-      eventsAfter(fixture, token, { fullDocument: 'updateLookup' }, rest);
+      eventsAfter(fixture, token, { fullDocumentBeforeChange: 'required' }, rest);
     expect((await after(parts[0]?._id, split)).map(({ splitEvent }) => splitEvent)).toEqual([
       { fragment: 2, of: 2 },
       undefined,

@@ -4,8 +4,12 @@ import type { StreamStage } from '../../../src/shard/shard-access.js';
 export function streamStage(differences: Partial<StreamStage> = {}): StreamStage {
   return {
     allChangesForCluster: false,
+    allowToRunOnConfigDB: false,
     fullDocument: 'default',
+    fullDocumentBeforeChange: 'off',
     showExpandedEvents: false,
+    showRawUpdateDescription: false,
+    showSystemEvents: false,
     start: undefined,
     ...differences,
   };

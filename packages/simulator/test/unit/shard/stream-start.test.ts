@@ -34,16 +34,6 @@ describe('the stages behind a stream', () => {
   });
 });
 
-it.each([
-  { fullDocumentBeforeChange: 'whenAvailable' },
-  { fullDocument: 'required' },
-  { showMigrationEvents: true },
-  { showSystemEvents: true },
-])('a stream with %j is refused by name', async (stage) => {
-  using fixture = new VersionedShard('6.0');
-  expect(await failureOf(eventsOf(fixture, fixture.now(), stage))).toMatchObject({ code: 115 });
-});
-
 describe('where a stream may start', () => {
   it('follows the server by place and option', async () => {
     using fixture = new VersionedShard('5.0');

@@ -20,6 +20,7 @@ const target: EntryNamespace = {
   collection: 'c',
   uuid: new Binary(Buffer.alloc(16, 1), 4),
   shardKey: undefined,
+  preImages: false,
 };
 const transaction: EntryTransaction = { lsid: new Map([['id', target.uuid]]), txnNumber: Long.fromNumber(7) };
 const limits = { bytesMax: Infinity, operationsMax: 2 };
