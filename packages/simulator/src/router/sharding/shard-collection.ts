@@ -2,10 +2,10 @@ import { Long, MaxKey, ObjectId } from 'bson';
 import { scanPath } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
 import { initialChunks } from '../../config/initial-chunks.js';
-import { isHashBound, ShardKeyPattern } from '../../config/shard-key.js';
+import { compareKeys, isHashBound, ShardKeyPattern } from '../../config/shard-key.js';
 import type { DatabaseEntry } from '../../config/database-entry.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
-import type { ZoneRange } from '../../config/zone.js';
+import { type ZoneRange, zoneMax, zoneMin } from '../../config/zone.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, numberOf, requiredText, textOrEmpty } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
@@ -16,7 +16,7 @@ import type { RouterContext } from '../router-context.js';
 
 /**
  * `shardCollection`: creates the collection and its shard-key index where missing, and places its first chunks.
- * @throws CommandError 20, 23, 2, 72 as the server refuses
+ * @throws CommandError 20, 23, 2, 72, 31412 as the server refuses
  */
 export async function shardCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = requiredText(request.body, 'shardCollection');
@@ -25,7 +25,6 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const database = await shardableDatabase(context, databaseOf(namespace));
   if (!database.partitioned)
     throw new CommandError(20, 'IllegalOperation', `sharding not enabled for db ${database.name}`);
-  if (isTrue(request.body.get('presplitHashedZones'))) throw unsimulated('presplitHashedZones');
   refuseUniqueHashes(key, unique);
   refuseOtherCollation(request.body);
   const reply = doc(['collectionsharded', namespace]);
@@ -43,6 +42,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const zones = context.catalog.zonesOf(namespace);
   refuseOtherZones(key, zones);
   refuseChunkCount(request.body, key, before);
+  refusePresplit(request.body, key, zones);
   if (before !== undefined) refuseCollection(before, request.body, key);
   await prepareCollection(context, request, namespace, before, key, unique);
   const facts = primary.access.collection(namespace);
@@ -71,7 +71,7 @@ function refuseChunkCount(body: Doc, key: ShardKeyPattern, before: CollectionFac
     throw invalidOptions(
       'numInitialChunks is only supported when the collection is empty and has a hashed field in the shard key pattern',
     );
-  if (key.hashedIndex > 0) {
+  if (key.hashedIndex > 0 && !isTrue(body.get('presplitHashedZones'))) {
     throw invalidOptions(
       "When the prefix of the hashed shard key is a range field, 'numInitialChunks' can only be used when the " +
         "'presplitHashedZones' is true",
@@ -110,6 +110,22 @@ function refuseOtherZones(key: ShardKeyPattern, zones: readonly ZoneRange[]): vo
     if (key.hashedIndex < 0 || hashes.every(isHashBound)) continue;
     const rule = `because there exists a zone ${shown} whose boundaries are not of type NumberLong, MinKey or MaxKey`;
     throw invalidOptions(`cannot do hash sharding with the proposed key ${documentText(key.doc)} ${rule}`);
+  }
+}
+
+function refusePresplit(body: Doc, key: ShardKeyPattern, zones: readonly ZoneRange[]): void {
+  if (!isTrue(body.get('presplitHashedZones'))) return;
+  const [zone] = zones;
+  const whole =
+    zones.length === 1 &&
+    zone !== undefined &&
+    compareKeys(zoneMin(zone), key.globalMin) === 0 &&
+    compareKeys(zoneMax(zone), key.globalMax) === 0;
+  if (!whole) {
+    const rule =
+      `For hashed prefix shard keys, 'presplitHashedZones' is only supported when there is a single zone defined ` +
+      'which covers entire shard key range';
+    throw new CommandError(31412, 'Location31412', rule);
   }
 }
 
@@ -226,7 +242,7 @@ async function placeChunks(
     empty: facts.documentCount === 0,
     primary: context.requireDatabase(databaseOf(facts.namespace)).primary,
     shards: catalog.shards.map((shard) => shard.id),
-    zones,
+    zones: isTrue(request.body.get('presplitHashedZones')) ? [] : zones,
     shardsOfZone: (zone) => catalog.shardsOfZone(zone),
     chunkCount: numberOf(request.body.get('numInitialChunks')),
     chunksPerShard: context.version.atLeast(8, 0) ? 1 : 2,
@@ -269,7 +285,7 @@ function noteSharded(context: RouterContext, body: Doc, collection: ShardedColle
   const description = doc(['shardKey', collection.key.doc], ['unique', collection.unique]);
   if (!context.version.atLeast(8))
     description.set('numInitialChunks', Long.fromNumber(numberOf(body.get('numInitialChunks')) ?? 0));
-  description.set('presplitHashedZones', false);
+  description.set('presplitHashedZones', isTrue(body.get('presplitHashedZones')));
   const { primary } = context.requireDatabase(databaseOf(collection.namespace));
   context.catalog.shard(primary).access.noteDdl(collection.namespace, 'shardCollection', description);
 }
