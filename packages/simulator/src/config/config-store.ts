@@ -5,9 +5,12 @@ import { doc } from '../node/doc-fields.js';
 import type { CommandNode } from '../node/command.js';
 import { internalRequest } from '../node/internal-request.js';
 
-/** Writes the sharding metadata into the collections of the `config` database, where clients read it. */
+/** Writes the cluster's own documents into collections of `config`, or of another database, where clients read them. */
 export class ConfigStore {
-  constructor(private readonly node: CommandNode) {}
+  constructor(
+    private readonly node: CommandNode,
+    private readonly database = 'config',
+  ) {}
 
   /** Replaces or inserts the document of this `_id`. */
   async put(collection: string, document: Doc): Promise<void> {
@@ -35,7 +38,7 @@ export class ConfigStore {
 
   async #write(command: string, collection: string, field: string, statements: Uint8Array[]): Promise<void> {
     await this.node.run(
-      internalRequest('config', doc([command, collection]), { sequences: new Map([[field, statements]]) }),
+      internalRequest(this.database, doc([command, collection]), { sequences: new Map([[field, statements]]) }),
     );
   }
 }

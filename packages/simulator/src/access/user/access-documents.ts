@@ -1,7 +1,7 @@
 import { decodeDocument } from '../../bson/decode.js';
-import { encodeDocument } from '../../bson/encode.js';
 import { Int32 } from 'bson';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
+import { ConfigStore } from '../../config/config-store.js';
 import type { CommandNode } from '../../node/command.js';
 import { doc, docOf } from '../../node/doc-fields.js';
 import { internalRequest } from '../../node/internal-request.js';
@@ -11,10 +11,14 @@ import { internalRequest } from '../../node/internal-request.js';
  * keys.
  */
 export class AccessDocuments {
+  readonly #store: ConfigStore;
+
   constructor(
     private readonly node: CommandNode,
     private readonly collection: 'system.users' | 'system.roles' | 'system.version' | 'system.keys',
-  ) {}
+  ) {
+    this.#store = new ConfigStore(node, 'admin');
+  }
 
   async byId(id: string): Promise<Doc | undefined> {
     return (await this.find(doc(['_id', id]), 1))[0];
@@ -36,23 +40,14 @@ export class AccessDocuments {
 
   /** Replaces or inserts the document of this `_id`. */
   async put(document: Doc): Promise<void> {
-    await this.#write(
-      'update',
-      'updates',
-      doc(['q', doc(['_id', document.get('_id') ?? null])], ['u', document], ['upsert', true]),
-    );
+    await this.#store.put(this.collection, document);
   }
 
   /** @returns the number of deleted documents */
   async remove(filter: Doc): Promise<number> {
     const found = await this.find(filter);
-    if (found.length > 0) await this.#write('delete', 'deletes', doc(['q', filter], ['limit', new Int32(0)]));
+    if (found.length > 0) await this.#store.remove(this.collection, filter);
     return found.length;
-  }
-
-  async #write(command: string, field: string, statement: Doc): Promise<void> {
-    const sequences = new Map([[field, [encodeDocument(statement)]]]);
-    await this.node.run(internalRequest('admin', doc([command, this.collection]), { sequences }));
   }
 }
 
