@@ -61,10 +61,7 @@ export const languageNames: Readonly<Record<LanguagePart, ReadonlyMap<string, Si
   stage: since([
     [
       always,
-      [
-        ...['$bucketAuto', '$geoNear', '$listLocalSessions', '$listSessions', '$merge', '$planCacheStats'],
-        ...['$replaceRoot', '$sortByCount'],
-      ],
+      ['$bucketAuto', '$geoNear', '$listLocalSessions', '$listSessions', '$merge', '$planCacheStats', '$sortByCount'],
     ],
     [
       [5, 0],

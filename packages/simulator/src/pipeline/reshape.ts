@@ -63,8 +63,8 @@ function named<T>(stage: string, compile: () => T): T {
   }
 }
 
-/** `$replaceWith`. */
-export function compileReplaceWith(operand: Value, context: PipelineContext): RunStage {
+/** `$replaceWith`, and `$replaceRoot` without its wrapper. @param role what the operand is, for messages */
+export function compileReplaceRoot(operand: Value, context: PipelineContext, role: string): RunStage {
   const expressions = expressionContext(context);
   const evaluate = compileExpression(operand, expressions);
   return mapped((doc) => {
@@ -72,8 +72,8 @@ export function compileReplaceWith(operand: Value, context: PipelineContext): Ru
     if (root instanceof Map) return root;
     throw located(
       40228,
-      `'replacement document' must evaluate to an object, but resulting value was: ${computedText(root)}. Type of ` +
-        `resulting value: '${typeName(root)}'. Input document: ${computedText(doc)}`,
+      `${role} must evaluate to an object, but resulting value was: ${computedText(root)}. Type of resulting ` +
+        `value: '${typeName(root)}'. Input document: ${computedText(doc)}`,
     );
   });
 }

@@ -12,7 +12,7 @@ import { compileGraphLookup } from './graph-lookup.js';
 import { compileGroup } from './group.js';
 import { compileFacet, compileLookup, compileUnionWith } from './join.js';
 import { compileRedact } from './redact.js';
-import { compileAddFields, compileProject, compileReplaceWith, compileUnset } from './reshape.js';
+import { compileAddFields, compileProject, compileReplaceRoot, compileUnset } from './reshape.js';
 import { countRearranged, rearranged, refuseNarrowedLookup, refuseUnreadableMatch } from './rearranged.js';
 import { drawn, sampleSize } from './sample.js';
 import { expressionContext, type PipelineContext, type RunStage, type StageCompiler } from './stage.js';
@@ -24,7 +24,8 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $addFields: (operand, context) => compileAddFields(operand, context, '$addFields'),
   $set: (operand, context) => compileAddFields(operand, context, '$set'),
   $unset: compileUnset,
-  $replaceWith: compileReplaceWith,
+  $replaceRoot: (operand, context) => compileReplaceRoot(newRootOf(operand), context, "'newRoot' expression"),
+  $replaceWith: (operand, context) => compileReplaceRoot(operand, context, "'replacement document'"),
   $redact: compileRedact,
   $sort: compileSortStage,
   $limit: compileLimit,
@@ -92,6 +93,12 @@ function compileMatch(operand: Value, context: PipelineContext): RunStage {
   return function* (docs) {
     for (const doc of docs) if (matches(doc)) yield doc;
   };
+}
+
+function newRootOf(operand: Value): Value {
+  const root = operand instanceof Map ? operand.get('newRoot') : undefined;
+  if (root === undefined) throw located(40231, 'no newRoot specified for the $replaceRoot stage');
+  return root;
 }
 
 function compileSortStage(operand: Value, context: PipelineContext): RunStage {
