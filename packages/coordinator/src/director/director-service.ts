@@ -41,7 +41,7 @@ export class DirectorService implements ContractService<FleetProgress> {
     return this.#send('reverse', {});
   }
 
-  /** @throws ConvoyError the fleet's failure; `fleetIncomplete` when no instance ever registered, `redisUnavailable` */
+  /** @throws ConvoyError the fleet's failure; `fleetIncomplete` when no instance is known, `redisUnavailable` */
   async progress(): Promise<FleetProgress> {
     const { failure, progress, instances } = await Promise.resolve(this.#director.progress());
     if (failure !== null) throw new ConvoyError(failure.error, failure.errorDescription);

@@ -7,10 +7,7 @@ import type { CachedDetails } from '../watching/cached-details.js';
 import { migrationReport } from './migration-report.js';
 import { reportPage } from './report-page.js';
 
-/**
- * Serves the report of the migration as JSON, and as an HTML file to keep. Both fail with `fleetIncomplete` when no
- * instance ever registered.
- */
+/** Serves the report of the migration as JSON, and as an HTML file to keep. Both fail as `refuseEmptyFleet`. */
 export function serveReport(app: FastifyInstance, director: FleetDirector, details: CachedDetails): void {
   const report = async (): Promise<MigrationReport> => {
     const [history, namespaces] = await Promise.all([details.history(), details.namespaces()]);

@@ -18,10 +18,9 @@ export type StageCompiler = (operand: Value, context: PipelineContext, compile: 
 export type CompilePipeline = (stages: readonly Doc[], context: PipelineContext) => RunStage;
 
 /** The part of the context that expressions need. */
-export function expressionContext({ now, collation, version, ...rest }: PipelineContext): ExpressionContext {
+export function expressionContext({ collation, version, ...rest }: PipelineContext): ExpressionContext {
   return {
     ...(rest.let === undefined ? {} : { let: rest.let }),
-    ...(now === undefined ? {} : { now }),
     ...(collation === undefined ? {} : { collation }),
     ...(version === undefined ? {} : { version }),
   };

@@ -79,8 +79,8 @@ export function isGivenUp({ proven, rereads, unchanged, looks, waiting }: Differ
   return proven && rereads >= rereadsMax && waiting.length === 0 && (unchanged >= unchangedMin || looks >= looksMax);
 }
 
-export function storedHistory({ since, ...standing }: DifferenceHistory): Document {
-  return { ...standing, since: timestampOf(since) };
+export function storedHistory({ since, ...history }: DifferenceHistory): Document {
+  return { ...history, since: timestampOf(since) };
 }
 
 /** @param stored undefined if an earlier release stored the mismatch */
