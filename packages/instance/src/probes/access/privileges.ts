@@ -1,24 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import type { Document } from 'mongodb';
 import { codeIn, expectDone, expectRefused, expectThat } from '../framework/expectation.js';
-import { NotTried, type Probe } from '../framework/probe.js';
+import type { Probe } from '../framework/probe.js';
 import type { Fixture } from '../framework/fixture.js';
 import type { Server } from '../framework/server.js';
 
 const corpus = 'corpus 07-auth';
 const unauthorized = 13;
-
-/** Creates a user of the scratch database on a server, and logs in as it. */
-async function userWith(fixture: Fixture, on: Server, roles: readonly string[]): Promise<Server> {
-  const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
-  const reply = await fixture.ask(
-    { createUser: user, pwd: password, roles: roles.map((role) => ({ role, db: 'admin' })) },
-    on,
-  );
-  if (codeIn(reply) === unauthorized) throw new NotTried('the login may not createUser');
-  expectDone('createUser', reply);
-  return fixture.as({ user, password, authSource: fixture.db }, on);
-}
 
 async function isRefused(fixture: Fixture, command: Document, on: Server, db?: string): Promise<boolean> {
   return codeIn(await fixture.ask(command, on, db)) === unauthorized;
@@ -38,7 +25,7 @@ export const privileges: readonly Probe[] = [
       const find = { find: await fixture.uuid(await fixture.collection([{ _id: 1 }]), fixture.shard), limit: 1 };
       expectRefused(
         'the read',
-        await fixture.ask(find, await userWith(fixture, fixture.shard, ['readAnyDatabase'])),
+        await fixture.ask(find, await fixture.as(['readAnyDatabase'], fixture.shard)),
         unauthorized,
       );
       const roles = [
@@ -46,7 +33,7 @@ export const privileges: readonly Probe[] = [
         'backup',
         ...(fixture.isSharded && fixture.version[0] >= 8 ? ['directShardOperations'] : []),
       ];
-      expectDone('the read with backup', await fixture.ask(find, await userWith(fixture, fixture.shard, roles)));
+      expectDone('the read with backup', await fixture.ask(find, await fixture.as(roles, fixture.shard)));
     },
   },
   {
@@ -59,13 +46,10 @@ export const privileges: readonly Probe[] = [
       const note = { appendOplogNote: 1, data: { convoy: 'probe' } };
       expectThat(
         'the note is refused',
-        await isRefused(fixture, note, await userWith(fixture, fixture.shard, ['readAnyDatabase']), 'admin'),
+        await isRefused(fixture, note, await fixture.as(['readAnyDatabase'], fixture.shard), 'admin'),
         'succeeds',
       );
-      expectDone(
-        'the note with backup',
-        await fixture.ask(note, await userWith(fixture, fixture.shard, ['backup']), 'admin'),
-      );
+      expectDone('the note with backup', await fixture.ask(note, await fixture.as(['backup'], fixture.shard), 'admin'));
     },
   },
   {
@@ -83,12 +67,12 @@ export const privileges: readonly Probe[] = [
       };
       expectThat(
         'the stream is refused',
-        await isRefused(fixture, stream, await userWith(fixture, fixture.front, ['clusterMonitor']), 'admin'),
+        await isRefused(fixture, stream, await fixture.as(['clusterMonitor'], fixture.front), 'admin'),
         'succeeds',
       );
       expectDone(
         'the stream with readAnyDatabase',
-        await fixture.ask(stream, await userWith(fixture, fixture.front, ['readAnyDatabase']), 'admin'),
+        await fixture.ask(stream, await fixture.as(['readAnyDatabase'], fixture.front), 'admin'),
       );
     },
   },
@@ -101,14 +85,14 @@ export const privileges: readonly Probe[] = [
     async run(fixture) {
       const { authInfo } = await fixture.ask(
         { connectionStatus: 1, showPrivileges: true },
-        await userWith(fixture, fixture.front, ['backup']),
+        await fixture.as(['backup'], fixture.front),
         'admin',
       );
-      const held = ((authInfo as Document | undefined)?.['authenticatedUserPrivileges'] ?? []) as {
+      const held = ((authInfo as Document | undefined)?.authenticatedUserPrivileges ?? []) as {
         resource: Document;
         actions: string[];
       }[];
-      const ofCluster = held.filter(({ resource }) => resource['cluster'] === true).flatMap(({ actions }) => actions);
+      const ofCluster = held.filter(({ resource }) => resource.cluster === true).flatMap(({ actions }) => actions);
       expectThat(
         'appendOplogNote and useUUID on the cluster',
         ['appendOplogNote', 'useUUID'].every((action) => ofCluster.includes(action)),
@@ -124,14 +108,7 @@ export const privileges: readonly Probe[] = [
     source: corpus,
     otherwise: "Nothing is lost: the shards' logins are configured separately.",
     async run(fixture) {
-      const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
-      const made = await fixture.ask({ createUser: user, pwd: password, roles: [] });
-      if (codeIn(made) === unauthorized) throw new NotTried('the login may not createUser');
-      const refusal = await fixture.ask(
-        { ping: 1 },
-        fixture.as({ user, password, authSource: fixture.db }, fixture.shard),
-        'admin',
-      );
+      const refusal = await fixture.ask({ ping: 1 }, await fixture.as([], fixture.front, fixture.shard), 'admin');
       expectRefused('the login', refusal, 18);
     },
   },
@@ -148,12 +125,12 @@ export const privileges: readonly Probe[] = [
       const find = { find: await fixture.collection([{ _id: 1 }]) };
       expectThat(
         'the read is refused',
-        await isRefused(fixture, find, await userWith(fixture, fixture.shard, ['readAnyDatabase'])),
+        await isRefused(fixture, find, await fixture.as(['readAnyDatabase'], fixture.shard)),
         'succeeds',
       );
       expectDone(
         'the read with the role',
-        await fixture.ask(find, await userWith(fixture, fixture.shard, ['readAnyDatabase', 'directShardOperations'])),
+        await fixture.ask(find, await fixture.as(['readAnyDatabase', 'directShardOperations'], fixture.shard)),
       );
     },
   },

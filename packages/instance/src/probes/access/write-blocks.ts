@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { expectDone, expectRefused, expectSame } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
 import type { Fixture } from '../framework/fixture.js';
@@ -19,18 +18,9 @@ async function whileBlocked(fixture: Fixture, call: () => Promise<void>): Promis
 
 /** A user whom a block refuses; without access control everybody. */
 async function user(fixture: Fixture): Promise<Server> {
-  const [name, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
   const status = await fixture.adminDone({ connectionStatus: 1 });
-  if ((status['authInfo'] as { authenticatedUsers: unknown[] }).authenticatedUsers.length === 0) return fixture.front;
-  await fixture.done({
-    createUser: name,
-    pwd: password,
-    roles: [
-      { role: 'readWriteAnyDatabase', db: 'admin' },
-      { role: 'dbAdminAnyDatabase', db: 'admin' },
-    ],
-  });
-  return fixture.as({ user: name, password, authSource: fixture.db });
+  if ((status.authInfo as { authenticatedUsers: unknown[] }).authenticatedUsers.length === 0) return fixture.front;
+  return fixture.as(['readWriteAnyDatabase', 'dbAdminAnyDatabase']);
 }
 
 /** What a block of user writes refuses. */
@@ -140,13 +130,7 @@ export const writeBlocks: readonly Probe[] = [
     otherwise: 'Convoy may block its own writes.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1 }]);
-      const [login, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
-      await fixture.done({
-        createUser: login,
-        pwd: password,
-        roles: ['readWriteAnyDatabase', 'restore'].map((role) => ({ role, db: 'admin' })),
-      });
-      const on = fixture.as({ user: login, password, authSource: fixture.db });
+      const on = await fixture.as(['readWriteAnyDatabase', 'restore']);
       await whileBlocked(fixture, async () =>
         expectDone('an insert', await fixture.ask({ insert: name, documents: [{ _id: 2 }] }, on)),
       );
@@ -161,7 +145,7 @@ export const writeBlocks: readonly Probe[] = [
     otherwise: 'An active block may be set again, which aborts index builds.',
     async run(fixture) {
       const mode = async (): Promise<unknown> =>
-        ((await fixture.adminDone({ serverStatus: 1 }, fixture.shard))['repl'] as Record<string, unknown>)[
+        ((await fixture.adminDone({ serverStatus: 1 }, fixture.shard)).repl as Record<string, unknown>)[
           'userWriteBlockMode'
         ];
       expectSame('without a block', await mode(), 1);

@@ -1,15 +1,28 @@
 import type { Document } from 'mongodb';
 import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
-import { isAtLeast, type Probe } from '../framework/probe.js';
+import type { Probe } from '../framework/probe.js';
 import type { Fixture } from '../framework/fixture.js';
 
 const corpus = 'corpus 15-attributes';
+
+/** Two documents that no unique index over `u` accepts. */
+const duplicates: readonly Document[] = [
+  { _id: 1, u: 1 },
+  { _id: 2, u: 1 },
+];
+const plain = { key: { u: 1 }, name: 'u_1' };
 
 /** The greatest value, which servers treat as never. */
 const never = 2_147_483_647;
 
 async function index(fixture: Fixture, collection: string, name: string): Promise<Document | undefined> {
-  return (await fixture.rows({ listIndexes: collection })).find((one) => one['name'] === name);
+  return (await fixture.rows({ listIndexes: collection })).find((one) => one.name === name);
+}
+
+/** Chunks of a sharded collection, in the order of their bounds. */
+function chunksOf(fixture: Fixture, entry: Document | undefined, filter: Document): Promise<Document[]> {
+  const find = { find: 'chunks', filter: { uuid: entry?.uuid as unknown, ...filter }, sort: { min: 1 } };
+  return fixture.rows(find, fixture.front, 'config');
 }
 
 /** What definitions may contain, and what repeated commands answer. */
@@ -52,11 +65,8 @@ export const catalogs: readonly Probe[] = [
     otherwise: 'The commit cannot restore unique indexes.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, u: 1 }]);
-      await fixture.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'temporary' }] });
-      expectDone(
-        'the unique index',
-        await fixture.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }),
-      );
+      await fixture.index(name, { key: { u: 1 }, name: 'temporary' });
+      expectDone('the unique index', await fixture.ask({ createIndexes: name, indexes: [{ ...plain, unique: true }] }));
       expectRefused('a duplicate', await fixture.ask({ insert: name, documents: [{ _id: 2, u: 1 }] }), 11_000);
     },
   },
@@ -67,13 +77,10 @@ export const catalogs: readonly Probe[] = [
     source: corpus,
     otherwise: 'The commit may not find duplicates.',
     async run(fixture) {
-      const name = await fixture.collection([
-        { _id: 1, u: 1 },
-        { _id: 2, u: 1 },
-      ]);
+      const name = await fixture.collection(duplicates);
       expectRefused(
         'the index',
-        await fixture.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }),
+        await fixture.ask({ createIndexes: name, indexes: [{ ...plain, unique: true }] }),
         11_000,
       );
       expectSame('the index that is listed', await index(fixture, name, 'u_1'), undefined);
@@ -88,16 +95,13 @@ export const catalogs: readonly Probe[] = [
     source: 'manual: collMod',
     otherwise: 'The commit cannot restore unique indexes.',
     async run(fixture) {
-      const name = await fixture.collection([
-        { _id: 1, u: 1 },
-        { _id: 2, u: 1 },
-      ]);
-      await fixture.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1' }] });
+      const name = await fixture.collection(duplicates);
+      await fixture.index(name, plain);
       await fixture.done({ collMod: name, index: { name: 'u_1', prepareUnique: true } });
       const refused = await fixture.ask({ collMod: name, index: { name: 'u_1', unique: true } });
       expectRefused('the conversion', refused, 359);
-      const reported = (refused['violations'] ??
-        Object.values((refused['raw'] ?? {}) as Document).flatMap(({ violations }) => violations as unknown)) as {
+      const reported = (refused.violations ??
+        Object.values((refused.raw ?? {}) as Document).flatMap(({ violations }) => violations as unknown)) as {
         ids: unknown[];
       }[];
       expectSame(
@@ -105,7 +109,7 @@ export const catalogs: readonly Probe[] = [
         reported.flatMap(({ ids }) => ids),
         [1, 2],
       );
-      await fixture.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
+      await fixture.remove(name, { _id: 2 });
       expectDone(
         'the conversion afterwards',
         await fixture.ask({ collMod: name, index: { name: 'u_1', unique: true } }),
@@ -119,13 +123,10 @@ export const catalogs: readonly Probe[] = [
     otherwise: 'Documents may expire on the destination before the commit.',
     async run(fixture) {
       const name = await fixture.collection();
-      await fixture.done({
-        createIndexes: name,
-        indexes: [{ key: { at: 1 }, name: 'at_1', expireAfterSeconds: 3_600 }],
-      });
+      await fixture.index(name, { key: { at: 1 }, name: 'at_1', expireAfterSeconds: 3_600 });
       for (const expireAfterSeconds of [never, 3_600]) {
         expectDone('collMod', await fixture.ask({ collMod: name, index: { name: 'at_1', expireAfterSeconds } }));
-        expectSame('what is listed', (await index(fixture, name, 'at_1'))?.['expireAfterSeconds'], expireAfterSeconds);
+        expectSame('what is listed', (await index(fixture, name, 'at_1'))?.expireAfterSeconds, expireAfterSeconds);
       }
     },
   },
@@ -136,10 +137,10 @@ export const catalogs: readonly Probe[] = [
     otherwise: 'Hidden indexes may be visible after the commit.',
     async run(fixture) {
       const name = await fixture.collection();
-      await fixture.done({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] });
+      await fixture.index(name, { key: { a: 1 }, name: 'a_1' });
       for (const hidden of [true, false]) {
         expectDone('collMod', await fixture.ask({ collMod: name, index: { name: 'a_1', hidden } }));
-        expectSame('what is listed', (await index(fixture, name, 'a_1'))?.['hidden'] ?? false, hidden);
+        expectSame('what is listed', (await index(fixture, name, 'a_1'))?.hidden ?? false, hidden);
       }
     },
   },
@@ -151,7 +152,7 @@ export const catalogs: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([], { capped: true, size: 65_536 });
       const reply = await fixture.ask({ collMod: name, cappedSize: 131_072 });
-      if (isAtLeast(fixture.version, [6, 0, 0])) expectDone('collMod', reply);
+      if (fixture.isAtLeast(6, 0, 0)) expectDone('collMod', reply);
       else expectThat('collMod is refused', codeIn(reply) !== 0, codeIn(reply));
     },
   },
@@ -166,12 +167,8 @@ export const catalogs: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.split();
       const entry = await fixture.sharding(name);
-      expectSame('the key', entry?.['key'], { sk: 1 });
-      const chunks = await fixture.rows(
-        { find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown }, sort: { min: 1 } },
-        fixture.front,
-        'config',
-      );
+      expectSame('the key', entry?.key, { sk: 1 });
+      const chunks = await chunksOf(fixture, entry, {});
       expectSame(
         'the ranges',
         chunks.map(({ min, max, shard }) => [min, max, shard] as unknown),
@@ -191,23 +188,18 @@ export const catalogs: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.ownSplit();
       const chunk = async (): Promise<Document> => {
-        const entry = await fixture.sharding(name);
-        const [found] = await fixture.rows(
-          { find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown, 'min.sk': -10 } },
-          fixture.front,
-          'config',
-        );
+        const [found] = await chunksOf(fixture, await fixture.sharding(name), { 'min.sk': -10 });
         return found ?? {};
       };
-      await fixture.adminDone({ split: `${fixture.db}.${name}`, middle: { sk: -10 } });
+      await fixture.splitAt(name, -10);
       const before = await chunk();
-      await fixture.adminDone({ moveChunk: `${fixture.db}.${name}`, find: { sk: -1 }, to: fixture.shardIds[1] ?? '' });
+      await fixture.move(name, -1, 1);
       const after = await chunk();
-      expectSame('the shard', after['shard'], fixture.shardIds[1]);
+      expectSame('the shard', after.shard, fixture.shardIds[1]);
       expectThat(
         'the major number of the version is higher',
-        (after['lastmod'] as { t: number }).t > (before['lastmod'] as { t: number }).t,
-        [before['lastmod'], after['lastmod']],
+        (after.lastmod as { t: number }).t > (before.lastmod as { t: number }).t,
+        [before.lastmod, after.lastmod],
       );
     },
   },
@@ -218,10 +210,10 @@ export const catalogs: readonly Probe[] = [
     otherwise: 'Views may be copied like collections.',
     async run(fixture) {
       const name = await fixture.collection([], { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] });
-      const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
+      const listed = await fixture.listed(name);
       expectSame(
         'type, options and UUID',
-        [listed?.['type'], listed?.['options'], (listed?.['info'] as Document)['uuid']],
+        [listed?.type, listed?.options, (listed?.info as Document).uuid],
         ['view', { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] }, undefined],
       );
     },
@@ -234,8 +226,8 @@ export const catalogs: readonly Probe[] = [
     async run(fixture) {
       const options = { validator: { a: { $type: 'int' } }, validationLevel: 'moderate', validationAction: 'warn' };
       const name = await fixture.collection([], options);
-      const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
-      expectSame('the options', listed?.['options'], options);
+      const listed = await fixture.listed(name);
+      expectSame('the options', listed?.options, options);
     },
   },
   {
@@ -260,8 +252,8 @@ export const catalogs: readonly Probe[] = [
     otherwise: 'Capped collections may be reported as different after the copy.',
     async run(fixture) {
       const name = await fixture.collection([], { capped: true, size: 100_001 });
-      const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
-      const size: unknown = (listed?.['options'] as Document | undefined)?.['size'];
+      const listed = await fixture.listed(name);
+      const size: unknown = (listed?.options as Document | undefined)?.size;
       expectThat('100001 or 100096', [100_001, 100_096].includes(size as number), size);
     },
   },
@@ -272,8 +264,8 @@ export const catalogs: readonly Probe[] = [
     otherwise: 'A time series may be left out, or copied as something else.',
     async run(fixture) {
       const name = await fixture.collection([], { timeseries: { timeField: 'at' } });
-      const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
-      expectSame('the type', listed?.['type'], 'timeseries');
+      const listed = await fixture.listed(name);
+      expectSame('the type', listed?.type, 'timeseries');
     },
   },
   {

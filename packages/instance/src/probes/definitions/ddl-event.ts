@@ -1,6 +1,6 @@
 import type { Document, Timestamp } from 'mongodb';
-import { expectSame, expectThat } from '../framework/expectation.js';
-import { isAtLeast, type Probe } from '../framework/probe.js';
+import { expectSame, expectThat, valuesOf } from '../framework/expectation.js';
+import type { Probe } from '../framework/probe.js';
 import { type Fixture, oneOnEachShard } from '../framework/fixture.js';
 
 const corpus = 'corpus 05-events-ddl';
@@ -18,13 +18,9 @@ async function shownOf(
   return events.filter(({ ns }) => names.includes((ns as { coll?: string } | undefined)?.coll ?? ''));
 }
 
-function operations(events: readonly Document[]): unknown[] {
-  return events.map(({ operationType }) => operationType as unknown);
-}
-
 /** How often a stream shows an operation of a collection. */
 async function copies(fixture: Fixture, name: string, operation: string, at: Timestamp): Promise<number> {
-  return operations(await shownOf(fixture, at, [name])).filter((one) => one === operation).length;
+  return valuesOf(await shownOf(fixture, at, [name]), 'operationType').filter((one) => one === operation).length;
 }
 
 /** Checks that a command gives a collection a new UUID, and that the stream shows a rename over it. */
@@ -35,7 +31,7 @@ async function expectMadeAnew(fixture: Fixture, name: string, command: Document)
   const { events } = await fixture.read({ at });
   const isOver = ({ operationType, to }: Document): boolean =>
     operationType === 'rename' && (to as { coll: string }).coll === name;
-  expectThat('a rename over it', events.some(isOver), operations(events));
+  expectThat('a rename over it', events.some(isOver), valuesOf(events, 'operationType'));
 }
 
 /** Events of DDL changes. */
@@ -52,8 +48,8 @@ export const ddlEvents: readonly Probe[] = [
       await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${to}` });
       await fixture.done({ drop: to });
       const events = await shownOf(fixture, at, [name, to]);
-      expectSame('the operations', operations(events), ['insert', 'rename', 'drop']);
-      expectSame('the new name', events[1]?.['to'], { db: fixture.db, coll: to });
+      expectSame('the operations', valuesOf(events, 'operationType'), ['insert', 'rename', 'drop']);
+      expectSame('the new name', events[1]?.to, { db: fixture.db, coll: to });
     },
   },
   {
@@ -66,13 +62,9 @@ export const ddlEvents: readonly Probe[] = [
       const [name, target] = [await fixture.collection(), await fixture.collection([{ _id: 1 }])];
       const uuid = await fixture.uuid(name);
       const at = await fixture.insert(name, [{ _id: 2 }]);
-      await fixture.adminDone({
-        renameCollection: `${fixture.db}.${name}`,
-        to: `${fixture.db}.${target}`,
-        dropTarget: true,
-      });
+      await fixture.rename(name, target, { dropTarget: true });
       const events = await shownOf(fixture, at, [name]);
-      expectSame('the operations', operations(events), ['insert', 'rename']);
+      expectSame('the operations', valuesOf(events, 'operationType'), ['insert', 'rename']);
       expectSame('the UUID under the name', await fixture.uuid(target), uuid);
     },
   },
@@ -86,11 +78,7 @@ export const ddlEvents: readonly Probe[] = [
       const name = await fixture.ownSplit(oneOnEachShard);
       const at = await fixture.now();
       await fixture.done({ drop: name });
-      expectSame(
-        'drops that are shown',
-        await copies(fixture, name, 'drop', at),
-        isAtLeast(fixture.version, [6, 3, 0]) ? 1 : 2,
-      );
+      expectSame('drops that are shown', await copies(fixture, name, 'drop', at), fixture.isAtLeast(6, 3, 0) ? 1 : 2);
     },
   },
   {
@@ -102,11 +90,11 @@ export const ddlEvents: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.ownSplit(oneOnEachShard);
       const at = await fixture.now();
-      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` });
+      await fixture.rename(name);
       expectSame(
         'renames that are shown',
         await copies(fixture, name, 'rename', at),
-        isAtLeast(fixture.version, [7, 0, 0]) ? 1 : 2,
+        fixture.isAtLeast(7, 0, 0) ? 1 : 2,
       );
     },
   },
@@ -167,7 +155,7 @@ export const ddlEvents: readonly Probe[] = [
     async run(fixture) {
       const at = await fixture.now();
       const name = await runDdl(fixture);
-      expectSame('the operations', operations(await shownOf(fixture, at, [name])), []);
+      expectSame('the operations', valuesOf(await shownOf(fixture, at, [name]), 'operationType'), []);
     },
   },
   {
@@ -179,7 +167,7 @@ export const ddlEvents: readonly Probe[] = [
     async run(fixture) {
       const at = await fixture.now();
       const name = await runDdl(fixture);
-      expectSame('the operations', operations(await shownOf(fixture, at, [name], expanded)), [
+      expectSame('the operations', valuesOf(await shownOf(fixture, at, [name], expanded), 'operationType'), [
         'create',
         'createIndexes',
         'modify',
@@ -197,9 +185,9 @@ export const ddlEvents: readonly Probe[] = [
       const at = await fixture.now();
       const name = await fixture.collection([], { capped: true, size: 65_536 });
       const [event] = await shownOf(fixture, at, [name], expanded);
-      const { capped, size } = (event?.['operationDescription'] ?? {}) as Document;
+      const { capped, size } = (event?.operationDescription ?? {}) as Document;
       expectSame('capped and size', [capped, size], [true, 65_536]);
-      expectSame('collectionUUID', event?.['collectionUUID'], await fixture.uuid(name));
+      expectSame('collectionUUID', event?.collectionUUID, await fixture.uuid(name));
     },
   },
   {
@@ -218,7 +206,7 @@ export const ddlEvents: readonly Probe[] = [
       );
       expectSame(
         'the keys',
-        found.map(({ operationDescription }) => (operationDescription as Document)['shardKey'] as unknown),
+        found.map(({ operationDescription }) => (operationDescription as Document).shardKey as unknown),
         [{ sk: 1 }],
       );
     },
@@ -233,7 +221,7 @@ export const ddlEvents: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection();
       await fixture.adminDone({ shardCollection: `${fixture.db}.${name}`, key: { a: 1 } });
-      await fixture.done({ createIndexes: name, indexes: [{ key: { a: 1, b: 1 }, name: 'a_1_b_1' }] });
+      await fixture.index(name, { key: { a: 1, b: 1 }, name: 'a_1_b_1' });
       const at = await fixture.now();
       await fixture.adminDone({ refineCollectionShardKey: `${fixture.db}.${name}`, key: { a: 1, b: 1 } });
       const found = (await shownOf(fixture, at, [name], expanded)).filter(
@@ -256,8 +244,8 @@ export const ddlEvents: readonly Probe[] = [
       const at = await fixture.now();
       const name = await fixture.collection([], { viewOn: 'any', pipeline: [] });
       const [event] = await shownOf(fixture, at, [name], expanded);
-      const { viewOn } = (event?.['operationDescription'] ?? {}) as Document;
-      expectSame('operation and viewOn', [event?.['operationType'], viewOn], ['create', 'any']);
+      const { viewOn } = (event?.operationDescription ?? {}) as Document;
+      expectSame('operation and viewOn', [event?.operationType, viewOn], ['create', 'any']);
     },
   },
   {
@@ -273,11 +261,7 @@ export const ddlEvents: readonly Probe[] = [
       const dropped = (await shownOf(fixture, at, [name], expanded)).filter(
         ({ operationType }) => operationType === 'drop',
       );
-      expectSame(
-        'UUIDs of the drops',
-        dropped.map(({ collectionUUID }) => collectionUUID as unknown),
-        [undefined],
-      );
+      expectSame('UUIDs of the drops', valuesOf(dropped, 'collectionUUID'), [undefined]);
     },
   },
 ];
@@ -285,7 +269,7 @@ export const ddlEvents: readonly Probe[] = [
 /** Creates a collection and an index, hides the index and drops it. @returns the collection's name */
 async function runDdl(fixture: Fixture): Promise<string> {
   const name = await fixture.collection();
-  await fixture.done({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] });
+  await fixture.index(name, { key: { a: 1 }, name: 'a_1' });
   await fixture.done({ collMod: name, index: { name: 'a_1', hidden: true } });
   await fixture.done({ dropIndexes: name, index: 'a_1' });
   return name;

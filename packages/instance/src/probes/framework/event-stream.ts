@@ -43,7 +43,7 @@ export class EventStream {
     const on = of.on ?? fixture.front;
     const db = of.database ?? fixture.db;
     const reply = await fixture.done(EventStream.command(of), on, db);
-    const cursor = reply['cursor'] as { id: Long; ns: string; postBatchResumeToken: { _data: string } };
+    const cursor = reply.cursor as { id: Long; ns: string; postBatchResumeToken: { _data: string } };
     const stream = new EventStream(fixture, on, db, cursor);
     stream.#reached(cursor.postBatchResumeToken);
     return stream;
@@ -60,7 +60,7 @@ export class EventStream {
     if (!isEnough(this)) await this.fixture.wake();
     while (!isEnough(this) && performance.now() - started_ms < this.fixture.patience_ms) {
       const reply = await this.next();
-      if (reply['ok'] !== 1) break;
+      if (reply.ok !== 1) break;
     }
     return this.events;
   }
@@ -73,7 +73,7 @@ export class EventStream {
       this.on,
       this.db,
     );
-    const cursor = reply['cursor'] as
+    const cursor = reply.cursor as
       { id: Long; ns: string; nextBatch: Document[]; postBatchResumeToken?: { _data: string } } | undefined;
     if (cursor === undefined) return reply;
     this.events.push(...cursor.nextBatch.filter((event) => !isEnd(event)));

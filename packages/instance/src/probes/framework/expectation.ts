@@ -24,6 +24,11 @@ export function expectThat(what: string, isTrue: boolean, answered: unknown): vo
   if (!isTrue) throw new DoesNotHold(what, shown(answered));
 }
 
+/** One field of each document. */
+export function valuesOf(documents: readonly Document[], field: string): unknown[] {
+  return documents.map((document) => document[field] as unknown);
+}
+
 /** The cursor of a reply; nothing for a refusal. */
 export interface ShownCursor {
   readonly id?: number | Long;
@@ -34,13 +39,13 @@ export interface ShownCursor {
 }
 
 export function cursorIn(reply: Document): ShownCursor {
-  return (reply['cursor'] as ShownCursor | undefined) ?? {};
+  return (reply.cursor as ShownCursor | undefined) ?? {};
 }
 
 /** The code of a failed command, or of its first failed statement; 0 if all succeeded. */
 export function codeIn(reply: Document): number {
-  if (reply['ok'] !== 1) return typeof reply['code'] === 'number' ? reply['code'] : -1;
-  const [first] = (reply['writeErrors'] as { code: number }[] | undefined) ?? [];
+  if (reply.ok !== 1) return typeof reply.code === 'number' ? reply.code : -1;
+  const [first] = (reply.writeErrors as { code: number }[] | undefined) ?? [];
   return first?.code ?? 0;
 }
 

@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type ClientSession, type Document, type Long, Timestamp } from 'mongodb';
 import { asLong, endMark, EventStream, type StreamOf } from './event-stream.js';
-import { codeIn, shownReply } from './expectation.js';
+import { codeIn, expectSame, shownReply, valuesOf } from './expectation.js';
 import { NumberedSession } from './numbered-session.js';
-import { DoesNotHold, NotTried, type Topology, type Version } from './probe.js';
-import type { Reached, ShardLogin } from './reach.js';
+import { DoesNotHold, isAtLeast, NotTried, type Topology, type Version } from './probe.js';
+import type { Reached } from './reach.js';
 import { type Asked, type Observer, plain, type Server } from './server.js';
 
 /** What a run gives to each of its fixtures. */
@@ -78,6 +79,10 @@ export class Fixture {
     return [...new Set([this.front, ...this.options.reached.shards.slice(0, 1)])];
   }
 
+  isAtLeast(...release: Version): boolean {
+    return isAtLeast(this.version, release);
+  }
+
   get isSharded(): boolean {
     return this.topology === 'sharded';
   }
@@ -131,6 +136,14 @@ export class Fixture {
     return rows;
   }
 
+  /** Checks the documents that a command returns from the router, and from the shard itself. @throws DoesNotHold */
+  async expectRows(what: string, command: Document, expected: readonly unknown[], field?: string): Promise<void> {
+    for (const on of this.everywhere) {
+      const rows = await this.rows(command, on);
+      expectSame(`${what}, on ${on.name}`, field === undefined ? rows : valuesOf(rows, field), expected);
+    }
+  }
+
   /** A name for a collection that no other probe uses. */
   newName(): string {
     this.#collections += 1;
@@ -161,19 +174,45 @@ export class Fixture {
   /** The same for one probe only. @returns its name */
   async ownSplit(documents: readonly Document[] = []): Promise<string> {
     const name = this.newName();
-    const namespace = `${this.db}.${name}`;
-    await this.adminDone({ shardCollection: namespace, key: { sk: 1 } });
-    await this.adminDone({ split: namespace, middle: { sk: 0 } });
+    await this.adminDone({ shardCollection: `${this.db}.${name}`, key: { sk: 1 } });
+    await this.splitAt(name, 0);
     // Move both: a balancer that runs in between may have moved the wrong one.
-    for (const [sk, to = ''] of [
-      [-1, this.shardIds[0]],
-      [0, this.shardIds[1]],
-    ] as const)
-      await this.adminDone({ moveChunk: namespace, find: { sk }, to });
+    await this.move(name, -1, 0);
+    await this.move(name, 0, 1);
     // Shards learn of the move with the first command, which would abort a transaction.
     await this.rows({ find: name });
     if (documents.length > 0) await this.insert(name, documents);
     return name;
+  }
+
+  splitAt(name: string, sk: number): Promise<Document> {
+    return this.adminDone({ split: `${this.db}.${name}`, middle: { sk } });
+  }
+
+  /** Moves the chunk of a value to one of the two shards. */
+  move(name: string, sk: number, shard: number): Promise<Document> {
+    return this.adminDone({ moveChunk: `${this.db}.${name}`, find: { sk }, to: this.shardIds[shard] ?? '' });
+  }
+
+  /** @returns the new name */
+  async rename(name: string, to = this.newName(), more: Document = {}): Promise<string> {
+    await this.adminDone({ renameCollection: `${this.db}.${name}`, to: `${this.db}.${to}`, ...more });
+    return to;
+  }
+
+  index(name: string, index: Document): Promise<Document> {
+    return this.done({ createIndexes: name, indexes: [index] });
+  }
+
+  /** Inserts into a new collection, or a given one. @returns its name and the time of the write */
+  async filled(documents: readonly Document[], collection = this.collection()): Promise<[string, Timestamp]> {
+    const name = await collection;
+    return [name, await this.insert(name, documents)];
+  }
+
+  /** Deletes one document. */
+  remove(name: string, q: Document, more: Document = {}): Promise<Document> {
+    return this.done({ delete: name, deletes: [{ q, limit: 1 }], ...more });
   }
 
   /** @returns the time of the write */
@@ -191,10 +230,14 @@ export class Fixture {
     return timeOf(await this.done({ ping: 1 }, on));
   }
 
-  /** UUID of a collection, as `listCollections` returns it. */
+  /** A collection as `listCollections` returns it. */
+  async listed(name: string, on = this.front): Promise<Document | undefined> {
+    return (await this.rows({ listCollections: 1, filter: { name } }, on))[0];
+  }
+
+  /** Its UUID. */
   async uuid(name: string, on = this.front): Promise<unknown> {
-    const [listed] = await this.rows({ listCollections: 1, filter: { name } }, on);
-    return (listed?.['info'] as { uuid?: unknown } | undefined)?.uuid;
+    return ((await this.listed(name, on))?.info as { uuid?: unknown } | undefined)?.uuid;
   }
 
   /** What the config database says about a sharded collection. */
@@ -237,9 +280,11 @@ export class Fixture {
     return new NumberedSession(session, (db, command) => this.#ask(this.front, db ?? this.db, command, session));
   }
 
-  /** The same server as another user. */
-  as(login: ShardLogin, on = this.front): Server {
-    const server = this.options.reached.loginTo(on, login);
+  /** Creates a user of the scratch database on a server. @returns the server as that user, or another one */
+  async as(roles: readonly string[], on = this.front, loginOn = on): Promise<Server> {
+    const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
+    await this.done({ createUser: user, pwd: password, roles: roles.map((role) => ({ role, db: 'admin' })) }, on);
+    const server = this.options.reached.loginTo(loginOn, { user, password, authSource: this.db });
     this.#logins.push(server);
     return server;
   }
@@ -248,7 +293,7 @@ export class Fixture {
   async close(): Promise<void> {
     for (const session of this.#sessions) {
       const { id } = session.serverSession;
-      await this.front.ask('admin', { killSessions: [{ id: id['id'] as unknown }] });
+      await this.front.ask('admin', { killSessions: [{ id: id.id as unknown }] });
       await session.endSession();
     }
     await Promise.all(this.#logins.map((server) => server.close()));
@@ -265,7 +310,7 @@ export class Fixture {
 
 /** The operation time of a reply: for a write, the time of the write. */
 export function timeOf(reply: Document): Timestamp {
-  return reply['operationTime'] as Timestamp;
+  return reply.operationTime as Timestamp;
 }
 
 /** The first time after another one. */

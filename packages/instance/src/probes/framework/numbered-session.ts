@@ -3,7 +3,10 @@ import { type ClientSession, type Document, Long } from 'mongodb';
 /** Runs a command in a session. */
 export type AskInSession = (db: string | null, command: Document, session: ClientSession) => Promise<Document>;
 
-/** A session whose writes and transactions have numbers of the caller's choice, like Convoy's own. */
+/** No session has more than one. */
+const oneTransaction = Long.fromNumber(1);
+
+/** A session whose writes have numbers of the caller's choice, like Convoy's own. */
 export class NumberedSession {
   constructor(
     private readonly session: ClientSession,
@@ -19,28 +22,28 @@ export class NumberedSession {
   write(command: Document, number?: Long): Promise<Document> {
     return number === undefined
       ? this.askIn(null, { ...command, lsid: this.lsid }, this.session)
-      : this.#ask(null, command, number, {});
+      : this.#ask(null, command, {}, number);
   }
 
   /** The first command of a transaction. */
-  begin(command: Document, number: Long): Promise<Document> {
-    return this.#ask(null, command, number, { startTransaction: true, autocommit: false });
+  begin(command: Document): Promise<Document> {
+    return this.#ask(null, command, { startTransaction: true, autocommit: false });
   }
 
   /** A further command of the transaction. */
-  go(command: Document, number: Long): Promise<Document> {
-    return this.#ask(null, command, number, { autocommit: false });
+  go(command: Document): Promise<Document> {
+    return this.#ask(null, command, { autocommit: false });
   }
 
-  commit(number: Long): Promise<Document> {
-    return this.#ask('admin', { commitTransaction: 1 }, number, { autocommit: false, writeConcern: { w: 'majority' } });
+  commit(): Promise<Document> {
+    return this.#ask('admin', { commitTransaction: 1 }, { autocommit: false, writeConcern: { w: 'majority' } });
   }
 
-  abort(number: Long): Promise<Document> {
-    return this.#ask('admin', { abortTransaction: 1 }, number, { autocommit: false });
+  abort(): Promise<Document> {
+    return this.#ask('admin', { abortTransaction: 1 }, { autocommit: false });
   }
 
-  #ask(db: string | null, command: Document, number: Long, more: Document): Promise<Document> {
+  #ask(db: string | null, command: Document, more: Document, number = oneTransaction): Promise<Document> {
     // The driver adds its own number to commands that end a transaction.
     this.session.serverSession.txnNumber = number.toNumber();
     return this.askIn(db, { ...command, lsid: this.lsid, txnNumber: number, ...more }, this.session);

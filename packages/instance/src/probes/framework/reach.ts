@@ -58,10 +58,10 @@ export async function reach(
     const { versionArray } = (await answered(front, { buildInfo: 1 }, signal)) as { versionArray: number[] };
     const [major = 0, minor = 0, patch = 0] = versionArray;
     const status = await answered(front, { connectionStatus: 1 }, signal);
-    const users = (status['authInfo'] as { authenticatedUsers: unknown[] }).authenticatedUsers;
+    const users = (status.authInfo as { authenticatedUsers: unknown[] }).authenticatedUsers;
     const known = { front, version: [major, minor, patch] as const, hasUsers: users.length > 0 };
-    if (hello['msg'] === 'isdbgrid') return await reachShards(parts, known, shardLogin, signal);
-    if (typeof hello['setName'] === 'string') return replicaSet(parts, known, hello);
+    if (hello.msg === 'isdbgrid') return await reachShards(parts, known, shardLogin, signal);
+    if (typeof hello.setName === 'string') return replicaSet(parts, known, hello);
     throw new ConvoyError(
       'unsupportedTopology',
       'This is a standalone server, which is not supported. Use a replica set or a sharded cluster.',
@@ -82,7 +82,7 @@ function replicaSet(parts: ConnectionParts, known: Known, hello: Document): Reac
     shards: [front],
     shardIds: [],
     withoutShards: '',
-    hosts: new Map([[String(hello['me']), 'member'], ...parts.hosts.map((host) => [host, 'member'] as const)]),
+    hosts: new Map([[String(hello.me), 'member'], ...parts.hosts.map((host) => [host, 'member'] as const)]),
     loginTo: (_, login) =>
       new Server('router', redirected(parts, { hosts: parts.hosts, options: {}, credentials: login })),
     close: () => front.close(),
@@ -95,7 +95,7 @@ async function reachShards(
   login: ShardLogin | undefined,
   signal: AbortSignal,
 ): Promise<Reached> {
-  const listed = (await answered(known.front, { listShards: 1 }, signal))['shards'] as { _id: string; host: string }[];
+  const listed = (await answered(known.front, { listShards: 1 }, signal)).shards as { _id: string; host: string }[];
   const redirections = new Map(listed.slice(0, shardsProbed).map(({ _id, host }) => [_id, redirectionTo(host)]));
   const shards = [...redirections].map(([id, redirection]) => {
     return new Server(id, redirected(parts, { ...redirection, ...(login !== undefined && { credentials: login }) }));
@@ -134,7 +134,7 @@ function redirectionTo(host: string): Redirection {
 async function refusalOf(shard: Server, signal: AbortSignal): Promise<string | null> {
   try {
     const reply = await shard.answer('admin', { hello: 1 }, { signal });
-    return reply['ok'] === 1 ? null : refusalText(reply);
+    return reply.ok === 1 ? null : refusalText(reply);
   } catch (error) {
     signal.throwIfAborted();
     return error instanceof Error ? error.name : 'no answer';
@@ -149,8 +149,8 @@ function refusalText({ code, codeName }: Record<string, unknown>): string {
 
 async function answered(server: Server, command: Document, signal: AbortSignal): Promise<Document> {
   const reply = await server.answer('admin', command, { signal });
-  if (reply['ok'] === 1) return reply;
-  if (reply['code'] === authenticationFailed) throw new ConvoyError('authenticationFailed');
+  if (reply.ok === 1) return reply;
+  if (reply.code === authenticationFailed) throw new ConvoyError('authenticationFailed');
   throw new ConvoyError(
     'permissionMissing',
     `The login may not ${Object.keys(command)[0] ?? ''}. Grant it, for example by the role clusterMonitor.`,

@@ -61,7 +61,7 @@ export class Recording {
   /** Records a command with its reply, in which numbers keep their types. */
   readonly add = ({ on, db, command }: Asked, reply: Document): void => {
     const step = this.#lines.length;
-    const outcome = Number(reply['ok']) === 1 ? { reply: masked(reply) } : { error: masked(asError(reply)) };
+    const outcome = Number(reply.ok) === 1 ? { reply: masked(reply) } : { error: masked(asError(reply)) };
     const line = this.#text(step, { on: this.#part(on), db, command: this.#relative(command), ...outcome });
     const [name = ''] = Object.keys(command);
     this.#lines.push(
@@ -92,18 +92,18 @@ export class Recording {
 
   /** Remembers the values of a reply for later commands. */
   #learn(step: number, reply: Document): void {
-    const cursor = reply['cursor'] as
+    const cursor = reply.cursor as
       { id?: number | Long; atClusterTime?: Timestamp; postBatchResumeToken?: { _data: string } } | undefined;
     // The first step counts: the write that has this time, not a later reply that repeats it.
     const learn = (value: unknown, name: string): void => {
       if (value !== undefined && !this.#references.has(keyOf(value)))
         this.#references.set(keyOf(value), { [name]: step });
     };
-    const operationTime = reply['operationTime'] as Timestamp | undefined;
+    const operationTime = reply.operationTime as Timestamp | undefined;
     learn(operationTime, 'operationTimeOfStep');
     learn(operationTime && new Timestamp({ t: operationTime.t, i: operationTime.i + 1 }), 'timeAfterStep');
     learn(cursor?.postBatchResumeToken && timeOfToken(cursor.postBatchResumeToken._data), 'timeOfTokenOfStep');
-    learn((reply['$clusterTime'] as { clusterTime?: unknown } | undefined)?.clusterTime, 'now');
+    learn((reply.$clusterTime as { clusterTime?: unknown } | undefined)?.clusterTime, 'now');
     learn(cursor?.id === undefined ? undefined : Long.fromString(String(cursor.id)), 'cursorOfStep');
   }
 

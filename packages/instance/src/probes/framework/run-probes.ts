@@ -92,7 +92,7 @@ export async function runProbes(run: ProbeRun): Promise<ProbeReport> {
 }
 
 function refuse(reply: Document): void {
-  if (Number(reply['ok']) === 1) return;
+  if (Number(reply.ok) === 1) return;
   throw new ConvoyError(
     'permissionMissing',
     `The login may not create and remove a scratch database: ${shownReply(plain(reply))}. Grant it the roles ` +

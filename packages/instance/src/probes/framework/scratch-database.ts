@@ -34,13 +34,13 @@ export async function makeScratch(
   { endsWithin_ms, record, signal }: MakeOptions,
 ): Promise<Document> {
   const removal = await front.answer(db, { dropDatabase: 1 }, { signal });
-  if (removal['ok'] !== 1) return removal;
+  if (removal.ok !== 1) return removal;
   const [primaryShard] = shardIds;
   if (primaryShard !== undefined) {
     const command = { enableSharding: db, primaryShard };
     const reply = await front.ask('admin', command, { signal });
     record({ on: front.name, db: 'admin', command }, reply);
-    if (Number(reply['ok']) !== 1) return reply;
+    if (Number(reply.ok) !== 1) return reply;
   }
   const owner = {
     _id: ownerCollection,
@@ -89,10 +89,10 @@ export async function removeLeftBehind(
 
 async function isLeftBehind({ front }: Reached, db: string, signal: AbortSignal): Promise<boolean> {
   const reply = await front.answer(db, { find: ownerCollection, limit: 1 }, { signal });
-  const [owner] = (reply['cursor'] as { firstBatch: Document[] } | undefined)?.firstBatch ?? [];
-  if (owner === undefined) return reply['ok'] === 1;
-  if ((owner['until'] as Date).getTime() < Date.now()) return true;
-  return owner['host'] === hostname() && !lives(owner['pid'] as number);
+  const [owner] = (reply.cursor as { firstBatch: Document[] } | undefined)?.firstBatch ?? [];
+  if (owner === undefined) return reply.ok === 1;
+  if ((owner.until as Date).getTime() < Date.now()) return true;
+  return owner.host === hostname() && !lives(owner.pid as number);
 }
 
 /** Whether another process of this machine has this id. */
@@ -113,6 +113,6 @@ async function scratchNames({ front }: Reached, signal: AbortSignal): Promise<st
     { listDatabases: 1, nameOnly: true, filter: { name: namePattern } },
     { signal },
   );
-  if (reply['ok'] !== 1) return null;
-  return (reply['databases'] as { name: string }[]).map(({ name }) => name).filter((name) => namePattern.test(name));
+  if (reply.ok !== 1) return null;
+  return (reply.databases as { name: string }[]).map(({ name }) => name).filter((name) => namePattern.test(name));
 }

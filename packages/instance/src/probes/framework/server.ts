@@ -63,7 +63,7 @@ export class Server {
         );
     } catch (error) {
       signal?.throwIfAborted();
-      if (error instanceof MongoServerError && error.errorResponse['ok'] !== undefined) return error.errorResponse;
+      if (error instanceof MongoServerError && error.errorResponse.ok !== undefined) return error.errorResponse;
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { Binary, Double, type Document, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb';
+import { Binary, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb';
 import { expectRefused, expectSame } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
 
@@ -25,11 +25,8 @@ const inOrder: readonly unknown[] = [
   new Timestamp({ t: 1, i: 1 }),
   new MaxKey(),
 ];
+const byId = { hint: { _id: 1 }, sort: { _id: 1 } };
 const documents = inOrder.map((_id, place) => ({ _id, place }));
-
-function places(rows: readonly Document[]): unknown[] {
-  return rows.map(({ place }) => place as unknown);
-}
 
 function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, index) => from + index);
@@ -44,12 +41,7 @@ export const orderAndBounds: readonly Probe[] = [
     otherwise: 'Partitions may lack documents, or contain some twice.',
     async run(fixture) {
       const name = await fixture.collection([...documents].reverse());
-      for (const on of fixture.everywhere)
-        expectSame(
-          `the order, on ${on.name}`,
-          places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 } }, on)),
-          range(0, documents.length),
-        );
+      await fixture.expectRows('the order', { find: name, ...byId }, range(0, documents.length), 'place');
     },
   },
   {
@@ -65,12 +57,7 @@ export const orderAndBounds: readonly Probe[] = [
         [1, 19],
       ] as const) {
         const bounds = { min: { _id: inOrder[from] }, max: { _id: inOrder[to] } };
-        for (const on of fixture.everywhere)
-          expectSame(
-            `what is between, on ${on.name}`,
-            places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, ...bounds }, on)),
-            range(from, to),
-          );
+        await fixture.expectRows('what is between', { find: name, ...byId, ...bounds }, range(from, to), 'place');
       }
     },
   },
@@ -82,23 +69,10 @@ export const orderAndBounds: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection(documents);
       const last = documents.length - 1;
-      for (const on of fixture.everywhere) {
-        expectSame(
-          `with min, on ${on.name}`,
-          places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, min: { _id: 'A' } }, on)),
-          range(7, last),
-        );
-        expectSame(
-          `from MaxKey on, on ${on.name}`,
-          places(
-            await fixture.rows(
-              { find: name, hint: { _id: 1 }, sort: { _id: 1 }, filter: { _id: { $gte: new MaxKey() } } },
-              on,
-            ),
-          ),
-          [last],
-        );
-      }
+      const find = { find: name, ...byId };
+      await fixture.expectRows('with min', { ...find, min: { _id: 'A' } }, range(7, last), 'place');
+      const filter = { _id: { $gte: new MaxKey() } };
+      await fixture.expectRows('from MaxKey on', { ...find, filter }, [last], 'place');
     },
   },
   {
@@ -143,12 +117,7 @@ export const orderAndBounds: readonly Probe[] = [
         { capped: true, size: 65_536 },
       );
       await fixture.update(name, { _id: 3 }, { $set: { v: 'b' } });
-      for (const on of fixture.everywhere)
-        expectSame(
-          `the _ids, on ${on.name}`,
-          (await fixture.rows({ find: name, sort: { $natural: 1 } }, on)).map(({ _id }) => _id as unknown),
-          [3, 1, 2],
-        );
+      await fixture.expectRows('the _ids', { find: name, sort: { $natural: 1 } }, [3, 1, 2], '_id');
     },
   },
   {
@@ -159,7 +128,7 @@ export const orderAndBounds: readonly Probe[] = [
     otherwise: 'Documents of hashed collections may count as orphans.',
     async run(fixture) {
       const name = await fixture.collection(knownHashes.map(([k], _id) => ({ _id, k })));
-      await fixture.done({ createIndexes: name, indexes: [{ key: { k: 'hashed' }, name: 'k_hashed' }] });
+      await fixture.index(name, { key: { k: 'hashed' }, name: 'k_hashed' });
       for (const [_id, [k, hash]] of knownHashes.entries()) {
         const bounds = { min: { k: Long.fromString(hash) }, max: { k: Long.fromString(hash).add(1) } };
         expectSame(
@@ -177,16 +146,9 @@ export const orderAndBounds: readonly Probe[] = [
     otherwise: 'Convoy may miss parts of its metadata.',
     async run(fixture) {
       const name = await fixture.collection(range(0, 150).map((_id) => ({ _id })));
-      expectSame(
-        'without a batch size',
-        (await fixture.rows({ find: name, singleBatch: true, limit: 150 })).length,
-        101,
-      );
-      expectSame(
-        'with a batch size',
-        (await fixture.rows({ find: name, singleBatch: true, limit: 150, batchSize: 150 })).length,
-        150,
-      );
+      const find = { find: name, singleBatch: true, limit: 150 };
+      expectSame('without a batch size', (await fixture.rows(find)).length, 101);
+      expectSame('with a batch size', (await fixture.rows({ ...find, batchSize: 150 })).length, 150);
     },
   },
 ];

@@ -1,7 +1,7 @@
 import { type Document, Timestamp } from 'mongodb';
 import { cursorIn, expectRefused, expectSame } from '../framework/expectation.js';
 import { asLong } from '../framework/event-stream.js';
-import { isAtLeast, type Probe } from '../framework/probe.js';
+import type { Probe } from '../framework/probe.js';
 import { type Fixture, timeOf } from '../framework/fixture.js';
 import type { Server } from '../framework/server.js';
 
@@ -17,13 +17,12 @@ export function at(atClusterTime: Timestamp): Document {
 }
 
 /** A collection, the time of its two documents, and later changes. */
-async function changedSince(fixture: Fixture): Promise<{ name: string; time: Timestamp }> {
-  const name = await fixture.collection();
-  const time = await fixture.insert(name, two);
+async function changedSince(fixture: Fixture): Promise<[string, Timestamp]> {
+  const [name, time] = await fixture.filled(two);
   await fixture.update(name, { _id: 1 }, { $set: { v: 'new' } });
-  await fixture.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
+  await fixture.remove(name, { _id: 2 });
   await fixture.insert(name, [{ _id: 3, v: 'new' }]);
-  return { name, time };
+  return [name, time];
 }
 
 /** Reads the first of several documents at a time. @returns the command that reads the rest */
@@ -40,13 +39,8 @@ export const readsAtATime: readonly Probe[] = [
     source: corpus,
     otherwise: 'Copied documents and change events may not fit together.',
     async run(fixture) {
-      const { name, time } = await changedSince(fixture);
-      for (const on of fixture.everywhere)
-        expectSame(
-          `documents at the time, on ${on.name}`,
-          await fixture.rows({ find: name, sort: { _id: 1 }, ...at(time) }, on),
-          two,
-        );
+      const [name, time] = await changedSince(fixture);
+      await fixture.expectRows('documents at the time', { find: name, sort: { _id: 1 }, ...at(time) }, two);
     },
   },
   {
@@ -55,14 +49,11 @@ export const readsAtATime: readonly Probe[] = [
     source: corpus,
     otherwise: 'Samples and groups of the comparison may belong to another time than its documents.',
     async run(fixture) {
-      const { name, time } = await changedSince(fixture);
+      const [name, time] = await changedSince(fixture);
       const pipeline = [{ $group: { _id: '$v', n: { $sum: 1 } } }];
-      for (const on of fixture.everywhere)
-        expectSame(
-          `groups at the time, on ${on.name}`,
-          await fixture.rows({ aggregate: name, pipeline, cursor: {}, ...at(time) }, on),
-          [{ _id: 'old', n: 2 }],
-        );
+      await fixture.expectRows('groups at the time', { aggregate: name, pipeline, cursor: {}, ...at(time) }, [
+        { _id: 'old', n: 2 },
+      ]);
     },
   },
   {
@@ -71,8 +62,7 @@ export const readsAtATime: readonly Probe[] = [
     source: corpus,
     otherwise: 'A partition may hold documents of several times.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const time = await fixture.insert(name, [...two, { _id: 3, v: 'old' }]);
+      const [name, time] = await fixture.filled([...two, { _id: 3, v: 'old' }]);
       for (const on of fixture.everywhere) {
         const getMore = await firstOf(fixture, name, time, on);
         await fixture.update(name, { _id: 2 }, { $set: { v: on.name } });
@@ -90,8 +80,7 @@ export const readsAtATime: readonly Probe[] = [
     source: corpus,
     otherwise: 'Convoy cannot tell an empty collection from a missing one.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const time = await fixture.insert(name, two);
+      const [name, time] = await fixture.filled(two);
       for (const on of fixture.everywhere)
         expectSame(
           `cursor.atClusterTime, on ${on.name}`,
@@ -183,12 +172,11 @@ export const readsAtATime: readonly Probe[] = [
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A partition that is read across a rename may lack documents.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const time = await fixture.insert(name, two);
+      const [name, time] = await fixture.filled(two);
       const uuid = await fixture.uuid(name, fixture.shard);
-      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` });
+      await fixture.rename(name);
       const reply = await fixture.ask({ find: uuid, sort: { _id: 1 }, ...at(time) }, fixture.shard);
-      if (isAtLeast(fixture.version, [7, 0, 0])) expectSame('documents at the time', cursorIn(reply).firstBatch, two);
+      if (fixture.isAtLeast(7, 0, 0)) expectSame('documents at the time', cursorIn(reply).firstBatch, two);
       else expectRefused('the find', reply, 246);
     },
   },
@@ -201,12 +189,11 @@ export const readsAtATime: readonly Probe[] = [
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A partition that is read across a rename may lack documents.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const time = await fixture.insert(name, two);
+      const [name, time] = await fixture.filled(two);
       const getMore = await firstOf(fixture, name, time, fixture.shard);
-      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` });
+      await fixture.rename(name);
       const reply = await fixture.ask(getMore, fixture.shard);
-      if (isAtLeast(fixture.version, [7, 0, 0])) expectSame('the rest', cursorIn(reply).nextBatch, two.slice(1));
+      if (fixture.isAtLeast(7, 0, 0)) expectSame('the rest', cursorIn(reply).nextBatch, two.slice(1));
       else expectRefused('the second batch', reply, 175);
     },
   },
@@ -218,8 +205,7 @@ export const readsAtATime: readonly Probe[] = [
     source: corpus,
     otherwise: 'A partition of a dropped collection may count as copied.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const time = await fixture.insert(name, two);
+      const [name, time] = await fixture.filled(two);
       const getMore = await firstOf(fixture, name, time, fixture.shard);
       await fixture.done({ drop: name });
       expectRefused('the second batch', await fixture.ask(getMore, fixture.shard), 175);
@@ -251,11 +237,10 @@ export const readsAtATime: readonly Probe[] = [
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A name may denote another collection than Convoy assumes.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const time = await fixture.insert(name, two);
-      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` });
+      const [name, time] = await fixture.filled(two);
+      await fixture.rename(name);
       const { firstBatch } = cursorIn(await fixture.ask({ find: name, sort: { _id: 1 }, ...at(time) }, fixture.shard));
-      expectSame('documents under the old name', firstBatch, isAtLeast(fixture.version, [7, 0, 0]) ? two : []);
+      expectSame('documents under the old name', firstBatch, fixture.isAtLeast(7, 0, 0) ? two : []);
     },
   },
 ];

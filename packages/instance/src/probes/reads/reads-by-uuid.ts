@@ -17,8 +17,7 @@ export const readsByUuid: readonly Probe[] = [
     source: corpus,
     otherwise: 'The copy may read another collection of the same name.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const time = await fixture.insert(name, two);
+      const [name, time] = await fixture.filled(two);
       const uuid = await fixture.uuid(name, fixture.shard);
       expectSame('documents by UUID', await fixture.rows({ find: uuid, sort: { _id: 1 } }, fixture.shard), two);
       expectSame(
@@ -49,8 +48,7 @@ export const readsByUuid: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection(two);
       const uuid = await fixture.uuid(name);
-      const to = fixture.newName();
-      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${to}` });
+      const to = await fixture.rename(name);
       expectSame('the UUID', await fixture.uuid(to), uuid);
       expectSame('documents by UUID', await fixture.rows({ find: uuid, sort: { _id: 1 } }, fixture.shard), two);
     },
@@ -79,7 +77,7 @@ export const readsByUuid: readonly Probe[] = [
       const name = await fixture.split(oneOnEachShard);
       const entry = await fixture.sharding(name);
       for (const on of [fixture.front, fixture.shard, fixture.otherShard])
-        expectSame(`the UUID on ${on.name}`, await fixture.uuid(name, on), entry?.['uuid']);
+        expectSame(`the UUID on ${on.name}`, await fixture.uuid(name, on), entry?.uuid);
     },
   },
   {
@@ -98,8 +96,8 @@ export const readsByUuid: readonly Probe[] = [
         collectionUUID: await fixture.uuid(other),
       });
       expectRefused('the insert', reply, 361);
-      const refusal = (reply['ok'] === 1 ? (reply['writeErrors'] as Record<string, unknown>[])[0] : reply) ?? {};
-      expectSame('actualCollection', refusal['actualCollection'], other);
+      const refusal = (reply.ok === 1 ? (reply.writeErrors as Record<string, unknown>[])[0] : reply) ?? {};
+      expectSame('actualCollection', refusal.actualCollection, other);
     },
   },
   {

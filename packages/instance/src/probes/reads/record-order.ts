@@ -33,8 +33,7 @@ export const recordOrder: readonly Probe[] = [
     source: corpus,
     otherwise: 'A copy in natural order may leave out documents, or begins again in _id order.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const time = await fixture.insert(name, inserted);
+      const [name, time] = await fixture.filled(inserted);
       const [position, ...first] = await scanned(fixture, name, 2, at(time));
       expectSame('documents in the order of their records', first, inserted.slice(0, 2));
       const later = await fixture.insert(name, [{ _id: 0 }]);
@@ -53,10 +52,9 @@ export const recordOrder: readonly Probe[] = [
     source: corpus,
     otherwise: 'A copy in natural order may continue at another place than it thinks.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const time = await fixture.insert(name, inserted);
+      const [name, time] = await fixture.filled(inserted);
       const [position] = await scanned(fixture, name, 1, at(time));
-      await fixture.done({ delete: name, deletes: [{ q: { _id: 3 }, limit: 1 }], writeConcern: { w: 'majority' } });
+      await fixture.remove(name, { _id: 3 }, { writeConcern: { w: 'majority' } });
       const find = { find: name, ...scan, $_resumeAfter: position };
       expectRefused('the scan', await fixture.ask(find, fixture.shard), 211);
     },

@@ -1,6 +1,6 @@
-import { Int32 } from 'mongodb';
-import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
-import { numberOf } from '../framework/numbered-session.js';
+import { type Document, Int32 } from 'mongodb';
+import { codeIn, expectDone, expectRefused, expectSame, expectThat, valuesOf } from '../framework/expectation.js';
+import { numberOf, type NumberedSession } from '../framework/numbered-session.js';
 import type { Probe } from '../framework/probe.js';
 import type { Fixture } from '../framework/fixture.js';
 
@@ -13,18 +13,19 @@ const onBothShards = [
   { sk: 1, _id: 2 },
 ];
 
-/** Increments the document's counter. */
-function count(name: string, q: Record<string, unknown> = { _id: 1 }): Record<string, unknown> {
-  return { update: name, updates: [{ q, u: { $inc: { n: 1 } } }], ordered: false };
+/** Increments the counters of documents. */
+function count(name: string, ...queries: readonly Document[]): Document {
+  const updates = (queries.length > 0 ? queries : [{ _id: 1 }]).map((q) => ({ q, u: { $inc: { n: 1 } } }));
+  return { update: name, updates, ordered: false };
 }
 
-/** Increments the counter of one document on each shard. */
-function countBoth(name: string): Record<string, unknown> {
-  return { update: name, updates: onBothShards.map((q) => ({ q, u: { $inc: { n: 1 } } })), ordered: false };
+/** The replies to a write and to its repetition. */
+async function twice(session: NumberedSession, command: Document): Promise<Document[]> {
+  return [await session.write(command, numberOf(1, 1)), await session.write(command, numberOf(1, 1))];
 }
 
 async function counted(fixture: Fixture, name: string): Promise<unknown[]> {
-  return (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ n }) => n as unknown);
+  return valuesOf(await fixture.rows({ find: name, sort: { _id: 1 } }), 'n');
 }
 
 /** Effects of retryable write numbers. */
@@ -37,11 +38,8 @@ export const numberedWrites: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, n: 0 }]);
       const session = fixture.session();
-      const replies = [
-        await session.write(count(name), numberOf(1, 1)),
-        await session.write(count(name), numberOf(1, 1)),
-      ];
-      for (const reply of replies) expectSame('n and nModified', [reply['n'], reply['nModified']], [1, 1]);
+      for (const reply of await twice(session, count(name)))
+        expectSame('n and nModified', [reply.n, reply.nModified], [1, 1]);
       expectSame('the counter', await counted(fixture, name), [1]);
     },
   },
@@ -54,10 +52,10 @@ export const numberedWrites: readonly Probe[] = [
       const name = await fixture.collection([{ _id: 2 }]);
       const session = fixture.session();
       const insert = { insert: name, documents: [1, 2, 3].map((_id) => ({ _id })), ordered: false };
-      for (const reply of [await session.write(insert, numberOf(1, 1)), await session.write(insert, numberOf(1, 1))]) {
+      for (const reply of await twice(session, insert)) {
         expectSame(
           'n and the failed statements',
-          [reply['n'], (reply['writeErrors'] as { index: number }[] | undefined)?.map(({ index }) => index)],
+          [reply.n, (reply.writeErrors as { index: number }[] | undefined)?.map(({ index }) => index)],
           [2, [1]],
         );
       }
@@ -92,13 +90,10 @@ export const numberedWrites: readonly Probe[] = [
         'the write with the higher number',
         await session.write(count(name, { sk: -1, _id: 1 }), numberOf(2, 0)),
       );
-      const reply = await session.write(countBoth(name), numberOf(1, 1));
+      const reply = await session.write(count(name, ...onBothShards), numberOf(1, 1));
       expectSame(
         'failed statements',
-        (reply['writeErrors'] as { index: number; code: number }[] | undefined)?.map(({ index, code }) => [
-          index,
-          code,
-        ]),
+        (reply.writeErrors as { index: number; code: number }[] | undefined)?.map(({ index, code }) => [index, code]),
         [[0, 225]],
       );
       expectSame('the counter', await counted(fixture, name), [1, 1]);
@@ -115,7 +110,7 @@ export const numberedWrites: readonly Probe[] = [
       const session = fixture.session();
       expectDone(
         'the fence',
-        await session.write({ ...countBoth(name), writeConcern: { w: 'majority' } }, numberOf(2, 0)),
+        await session.write({ ...count(name, ...onBothShards), writeConcern: { w: 'majority' } }, numberOf(2, 0)),
       );
       for (const q of onBothShards)
         expectRefused('the late write', await session.write(count(name, q), numberOf(1, 1)), 225);

@@ -1,13 +1,12 @@
-import { type Document, Long } from 'mongodb';
-import { expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
+import type { Document } from 'mongodb';
+import { expectDone, expectRefused, expectSame, expectThat, valuesOf } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
 import { type Fixture, oneOnEachShard, timeOf } from '../framework/fixture.js';
 
 const corpus = 'corpus 11-transactions';
-const one = Long.fromNumber(1);
 
-async function ids(fixture: Fixture, name: string): Promise<unknown[]> {
-  return (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown);
+async function ids(fixture: Fixture, name: string, more: Document = {}): Promise<unknown[]> {
+  return valuesOf(await fixture.rows({ find: name, sort: { _id: 1 }, ...more }), '_id');
 }
 
 /** The label by which a client may repeat the whole transaction. */
@@ -25,15 +24,12 @@ export const transactions: readonly Probe[] = [
     otherwise: 'A re-read of several documents may stop halfway.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1 }]);
-      for (const [number, ends] of [
-        [1, 'abort'],
-        [2, 'commit'],
-      ] as const) {
-        const [session, n] = [fixture.session(), Long.fromNumber(number)];
-        expectDone('the delete', await session.begin({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] }, n));
-        expectDone('the insert', await session.go({ insert: name, documents: [{ _id: 2 }] }, n));
+      for (const ends of ['abort', 'commit'] as const) {
+        const session = fixture.session();
+        expectDone('the delete', await session.begin({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] }));
+        expectDone('the insert', await session.go({ insert: name, documents: [{ _id: 2 }] }));
         expectSame('what others see', await ids(fixture, name), [1]);
-        expectDone(`the ${ends}`, await session[ends](n));
+        expectDone(`the ${ends}`, await session[ends]());
       }
       expectSame('what is visible', await ids(fixture, name), [2]);
     },
@@ -47,17 +43,13 @@ export const transactions: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.split();
       const session = fixture.session();
-      expectDone('the insert', await session.begin({ insert: name, documents: oneOnEachShard }, one));
-      const committed = await session.commit(one);
+      expectDone('the insert', await session.begin({ insert: name, documents: oneOnEachShard }));
+      const committed = await session.commit();
       expectDone('the commit', committed);
       // The reply comes once the commit is decided: a read after its time waits for the shards that have not executed
       // it.
       const readConcern = { level: 'majority', afterClusterTime: timeOf(committed) };
-      expectSame(
-        'what is visible',
-        (await fixture.rows({ find: name, sort: { _id: 1 }, readConcern })).map(({ _id }) => _id as unknown),
-        [1, 2],
-      );
+      expectSame('what is visible', await ids(fixture, name, { readConcern }), [1, 2]);
     },
   },
   {
@@ -69,7 +61,7 @@ export const transactions: readonly Probe[] = [
     otherwise: 'A re-read may end the migration instead of being repeated.',
     async run(fixture) {
       const name = await fixture.collection();
-      const reply = await fixture.session().go({ find: name }, one);
+      const reply = await fixture.session().go({ find: name });
       expectRefused('the statement', reply, 251);
       expectTransient(reply);
     },
@@ -83,16 +75,13 @@ export const transactions: readonly Probe[] = [
     otherwise: 'A re-read may end the migration instead of being repeated.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, v: 0 }]);
-      const write = (v: number): Record<string, unknown> => ({
-        update: name,
-        updates: [{ q: { _id: 1 }, u: { $set: { v } } }],
-      });
+      const write = (v: number): Document => ({ update: name, updates: [{ q: { _id: 1 }, u: { $set: { v } } }] });
       const [session, later] = [fixture.session(), fixture.session()];
-      expectDone('the first write', await session.begin(write(1), one));
-      const reply = await later.begin(write(2), one);
+      expectDone('the first write', await session.begin(write(1)));
+      const reply = await later.begin(write(2));
       expectRefused('the second write', reply, 112);
       expectTransient(reply);
-      expectDone('the commit', await session.commit(one));
+      expectDone('the commit', await session.commit());
     },
   },
   {
@@ -106,16 +95,16 @@ export const transactions: readonly Probe[] = [
       const listed = async (): Promise<unknown[]> => {
         const pipeline = [
           { $currentOp: { allUsers: true, idleSessions: true } },
-          { $match: { 'lsid.id': session.lsid['id'] as unknown, 'transaction.parameters.autocommit': false } },
+          { $match: { 'lsid.id': session.lsid.id as unknown, 'transaction.parameters.autocommit': false } },
           { $project: { transaction: { parameters: { txnNumber: 1 } } } },
         ];
         return (await fixture.rows({ aggregate: 1, pipeline, cursor: {} }, fixture.front, 'admin')).map(
           ({ transaction }) => (transaction as { parameters: { txnNumber: unknown } }).parameters.txnNumber,
         );
       };
-      expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1 }] }, one));
+      expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1 }] }));
       expectSame('numbers while it is open', await listed(), [1]);
-      expectDone('the commit', await session.commit(one));
+      expectDone('the commit', await session.commit());
       expectSame('numbers after the commit', await listed(), []);
     },
   },
@@ -128,9 +117,9 @@ export const transactions: readonly Probe[] = [
     async run(fixture) {
       const name = fixture.newName();
       const session = fixture.session();
-      expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1 }] }, one));
+      expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1 }] }));
       expectSame('what is listed before the commit', await fixture.uuid(name), undefined);
-      expectDone('the commit', await session.commit(one));
+      expectDone('the commit', await session.commit());
       expectThat('it is listed after the commit', (await fixture.uuid(name)) !== undefined, null);
     },
   },

@@ -1,7 +1,7 @@
-import { type Document, Long, type Timestamp } from 'mongodb';
-import { expectSame, expectThat } from '../framework/expectation.js';
+import type { Document, Timestamp } from 'mongodb';
+import { expectSame, expectThat, valuesOf } from '../framework/expectation.js';
 import type { EventStream } from '../framework/event-stream.js';
-import { isAtLeast, type Probe } from '../framework/probe.js';
+import type { Probe } from '../framework/probe.js';
 import { after, type Fixture } from '../framework/fixture.js';
 
 const corpus = 'corpus 04-events-documents';
@@ -13,8 +13,7 @@ async function updatesOf(
   updates: readonly (Document | Document[])[],
   stage: Document = {},
 ): Promise<Document[]> {
-  const name = await fixture.collection();
-  const at = await fixture.insert(name, [{ _id: 1, ...document }]);
+  const [name, at] = await fixture.filled([{ _id: 1, ...document }]);
   for (const update of updates) await fixture.update(name, { _id: 1 }, update);
   const { events } = await fixture.read({ collection: name, at, stage });
   return events.filter(({ operationType }) => operationType === 'update');
@@ -68,7 +67,7 @@ export const documentEvents: readonly Probe[] = [
       const [event] = await updatesOf(fixture, { a: 1, b: 1, list: [1, 2, 3, 4], inner: { x: 1, y: 1, rest }, rest }, [
         [{ $set: { a: 2, 'inner.x': 2, list: [1, 2] } }, { $unset: ['b', 'inner.y'] }],
       ]);
-      const { updatedFields, removedFields, truncatedArrays } = (event?.['updateDescription'] ?? {}) as Document;
+      const { updatedFields, removedFields, truncatedArrays } = (event?.updateDescription ?? {}) as Document;
       expectSame('updatedFields', sorted(updatedFields as Document), { a: 2, 'inner.x': 2 });
       expectSame('removedFields', [...(removedFields as string[])].sort(), ['b', 'inner.y']);
       expectSame('truncatedArrays', truncatedArrays, [{ field: 'list', newSize: 2 }]);
@@ -84,11 +83,10 @@ export const documentEvents: readonly Probe[] = [
         { $set: { 'list.1.x': 2 } },
         { $push: { list: 3 } },
       ]);
-      expectSame(
-        'updatedFields',
-        events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown),
-        [{ 'list.1.x': 2 }, { 'list.2': 3 }],
-      );
+      expectSame('updatedFields', valuesOf(valuesOf(events, 'updateDescription') as Document[], 'updatedFields'), [
+        { 'list.1.x': 2 },
+        { 'list.2': 3 },
+      ]);
     },
   },
   {
@@ -99,14 +97,14 @@ export const documentEvents: readonly Probe[] = [
     source: `${corpus}; manual: showExpandedEvents`,
     otherwise: 'Such updates may be applied to other fields.',
     async run(fixture) {
-      const reports = isAtLeast(fixture.version, [6, 1, 0]);
-      const stage = isAtLeast(fixture.version, [6, 0, 0]) ? { showExpandedEvents: true } : {};
+      const reports = fixture.isAtLeast(6, 1, 0);
+      const stage = fixture.isAtLeast(6, 0, 0) ? { showExpandedEvents: true } : {};
       const [event] = await updatesOf(fixture, { o: { 0: { x: 1 } } }, [{ $set: { 'o.0.x': 2 } }], stage);
-      const description = event?.['updateDescription'] as Document | undefined;
-      expectSame('updatedFields', description?.['updatedFields'], { 'o.0.x': 2 });
+      const description = event?.updateDescription as Document | undefined;
+      expectSame('updatedFields', description?.updatedFields, { 'o.0.x': 2 });
       expectSame(
         'disambiguatedPaths',
-        description?.['disambiguatedPaths'],
+        description?.disambiguatedPaths,
         reports ? { 'o.0.x': ['o', '0', 'x'] } : undefined,
       );
     },
@@ -122,11 +120,9 @@ export const documentEvents: readonly Probe[] = [
         [{ $set: { a: 1 } }],
         { $set: { a: 2 } },
       ]);
-      expectSame(
-        'updatedFields',
-        events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown),
-        [{ a: 2 }],
-      );
+      expectSame('updatedFields', valuesOf(valuesOf(events, 'updateDescription') as Document[], 'updatedFields'), [
+        { a: 2 },
+      ]);
     },
   },
   {
@@ -138,11 +134,10 @@ export const documentEvents: readonly Probe[] = [
     source: corpus,
     otherwise: 'A write may reach no document, or that of another shard.',
     async run(fixture) {
-      const name = await fixture.split();
-      const at = await fixture.insert(name, [{ _id: 1, sk: -1, v: 1 }]);
+      const [name, at] = await fixture.filled([{ _id: 1, sk: -1, v: 1 }], fixture.split());
       await fixture.update(name, { sk: -1, _id: 1 }, { $set: { v: 2 } });
       await fixture.update(name, { sk: -1, _id: 1 }, { _id: 1, sk: -1, v: 3 });
-      await fixture.done({ delete: name, deletes: [{ q: { sk: -1, _id: 1 }, limit: 1 }] });
+      await fixture.remove(name, { sk: -1, _id: 1 });
       for (const on of [fixture.front, fixture.shard]) {
         const { events } = await fixture.read({ on, collection: name, at }, { sk: -1 });
         const keys = events.slice(1).map(({ operationType, documentKey }) => [operationType, documentKey] as unknown);
@@ -163,17 +158,10 @@ export const documentEvents: readonly Probe[] = [
     source: `${corpus}; manual: change events`,
     otherwise: 'Nothing is lost: Convoy takes the key from the document.',
     async run(fixture) {
-      const name = await fixture.split();
-      const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
-      const {
-        events: [event],
-      } = await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 });
-      expectSame('the document', event?.['fullDocument'], { _id: 1, sk: -1 });
-      expectSame(
-        'the key',
-        event?.['documentKey'],
-        isAtLeast(fixture.version, [6, 0, 0]) ? { sk: -1, _id: 1 } : { _id: 1 },
-      );
+      const [name, at] = await fixture.filled([{ _id: 1, sk: -1 }], fixture.split());
+      const [event] = (await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 })).events;
+      expectSame('the document', event?.fullDocument, { _id: 1, sk: -1 });
+      expectSame('the key', event?.documentKey, fixture.isAtLeast(6, 0, 0) ? { sk: -1, _id: 1 } : { _id: 1 });
     },
   },
   {
@@ -183,17 +171,10 @@ export const documentEvents: readonly Probe[] = [
     source: corpus,
     otherwise: 'Documents whose shard key changes may be lost.',
     async run(fixture) {
-      const name = await fixture.split();
-      const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
-      expectThat('the change succeeds', (await changeKey(fixture, name, -1, -2))['n'] === 1, null);
-      const {
-        events: [, event],
-      } = await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 });
-      expectSame(
-        'operation and key',
-        [event?.['operationType'], event?.['documentKey']],
-        ['update', { sk: -1, _id: 1 }],
-      );
+      const [name, at] = await fixture.filled([{ _id: 1, sk: -1 }], fixture.split());
+      expectThat('the change succeeds', (await changeKey(fixture, name, -1, -2)).n === 1, null);
+      const [, event] = (await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 })).events;
+      expectSame('operation and key', [event?.operationType, event?.documentKey], ['update', { sk: -1, _id: 1 }]);
     },
   },
   {
@@ -204,9 +185,8 @@ export const documentEvents: readonly Probe[] = [
     source: corpus,
     otherwise: 'Documents whose shard key changes may be lost.',
     async run(fixture) {
-      const name = await fixture.split();
-      const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
-      expectThat('the change succeeds', (await changeKey(fixture, name, -1, 1))['n'] === 1, null);
+      const [name, at] = await fixture.filled([{ _id: 1, sk: -1 }], fixture.split());
+      expectThat('the change succeeds', (await changeKey(fixture, name, -1, 1)).n === 1, null);
       await fixture.insert(name, [{ _id: 'other end', sk: 2 }]);
       const [, shard, other] = await splitStreams(fixture, name, at);
       await shard?.until(({ events }) => events.some(({ operationType }) => operationType === 'delete'));
@@ -214,17 +194,13 @@ export const documentEvents: readonly Probe[] = [
       await other?.until(({ events }) => events.some(isFirst));
       const left = shard?.events.find(({ operationType }) => operationType === 'delete');
       const arrived = other?.events.find(isFirst);
-      expectSame('what the old shard shows', left?.['documentKey'], { sk: -1, _id: 1 });
+      expectSame('what the old shard shows', left?.documentKey, { sk: -1, _id: 1 });
       expectSame(
         'what the new shard shows',
-        [arrived?.['operationType'], arrived?.['fullDocument']],
+        [arrived?.operationType, arrived?.fullDocument],
         ['insert', { _id: 1, sk: 1 }],
       );
-      expectSame(
-        'session and number',
-        [arrived?.['lsid'], arrived?.['txnNumber']],
-        [left?.['lsid'], left?.['txnNumber']],
-      );
+      expectSame('session and number', [arrived?.lsid, arrived?.txnNumber], [left?.lsid, left?.txnNumber]);
     },
   },
   {
@@ -240,12 +216,8 @@ export const documentEvents: readonly Probe[] = [
       await fixture.insert(name, [{ _id: 2, sk: 1 }]);
       const [front, , other] = await splitStreams(fixture, name, at);
       for (const stream of [front, other]) {
-        await stream?.until(({ events }) => events.some(({ documentKey }) => (documentKey as Document)['_id'] === 2));
-        expectSame(
-          'the events',
-          stream?.events.map(({ fullDocument }) => fullDocument as unknown),
-          [{ _id: 2, sk: 1 }],
-        );
+        await stream?.until(({ events }) => events.some(({ documentKey }) => (documentKey as Document)._id === 2));
+        expectSame('the events', valuesOf(stream?.events ?? [], 'fullDocument'), [{ _id: 2, sk: 1 }]);
       }
     },
   },
@@ -266,22 +238,19 @@ export const documentEvents: readonly Probe[] = [
 
 /** Moves the document with `sk` -1 to the other shard. The remaining chunks keep the shards in balance. */
 async function moveFirst(fixture: Fixture, name: string): Promise<void> {
-  await fixture.adminDone({ split: `${fixture.db}.${name}`, middle: { sk: -10 } });
-  await fixture.adminDone({ moveChunk: `${fixture.db}.${name}`, find: { sk: -1 }, to: fixture.shardIds[1] ?? '' });
+  await fixture.splitAt(name, -10);
+  await fixture.move(name, -1, 1);
 }
 
 function isFirst({ documentKey }: Document): boolean {
-  return (documentKey as Document)['_id'] === 1;
+  return (documentKey as Document)._id === 1;
 }
 
 /** Changes a shard key in a transaction, as drivers do. */
 async function changeKey(fixture: Fixture, name: string, from: number, to: number): Promise<Document> {
   const session = fixture.session();
-  const reply = await session.begin(
-    { update: name, updates: [{ q: { sk: from, _id: 1 }, u: { $set: { sk: to } } }] },
-    Long.fromNumber(1),
-  );
-  await session.commit(Long.fromNumber(1));
+  const reply = await session.begin({ update: name, updates: [{ q: { sk: from, _id: 1 }, u: { $set: { sk: to } } }] });
+  await session.commit();
   return reply;
 }
 

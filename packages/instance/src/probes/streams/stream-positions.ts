@@ -1,7 +1,7 @@
-import { type Document, Long, Timestamp } from 'mongodb';
+import { type Document, Timestamp } from 'mongodb';
 import { endMark, EventStream } from '../framework/event-stream.js';
-import { codeIn, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
-import { isAtLeast, type Probe } from '../framework/probe.js';
+import { codeIn, expectRefused, expectSame, expectThat, valuesOf } from '../framework/expectation.js';
+import type { Probe } from '../framework/probe.js';
 import { after, type Fixture, oneOnEachShard, timeOf } from '../framework/fixture.js';
 
 const corpus = 'corpus 06-resume-and-errors';
@@ -12,18 +12,15 @@ function timeIn(token: string): string {
 }
 
 function digits(time: Timestamp): string {
-  return [time.t, time.i]
-    .map((part) => part.toString(16).padStart(8, '0'))
-    .join('')
-    .toUpperCase();
+  return time.toBigInt().toString(16).padStart(16, '0').toUpperCase();
 }
 
 function tokenOf(event: Document): string {
-  return (event['_id'] as { _data: string })._data;
+  return (event._id as { _data: string })._data;
 }
 
 function idsOf(events: readonly Document[]): unknown[] {
-  return events.map(({ documentKey }) => (documentKey as Document)['_id'] as unknown);
+  return events.map(({ documentKey }) => (documentKey as Document)._id as unknown);
 }
 
 /** Where streams start, resume and end. */
@@ -49,17 +46,13 @@ export const streamPositions: readonly Probe[] = [
     source: corpus,
     otherwise: 'Convoy cannot determine how far a stream was read.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const at = await fixture.insert(name, [{ _id: 1 }]);
+      const [name, at] = await fixture.filled([{ _id: 1 }]);
       await fixture.insert(name, [{ _id: 2 }]);
       for (const on of fixture.everywhere) {
         const stream = await fixture.read({ on, collection: name, at });
         for (const event of stream.events) {
-          expectThat(
-            `the token of an event starts with 82 and ${digits(event['clusterTime'] as Timestamp)}`,
-            tokenOf(event).startsWith(`82${digits(event['clusterTime'] as Timestamp)}`),
-            tokenOf(event),
-          );
+          const [token, time] = [tokenOf(event), digits(event.clusterTime as Timestamp)];
+          expectThat(`the token of an event starts with 82 and ${time}`, token.startsWith(`82${time}`), token);
         }
         const times = stream.tokens.map(timeIn);
         expectSame(`the tokens of batches, on ${on.name}`, times, [...times].sort());
@@ -73,20 +66,15 @@ export const streamPositions: readonly Probe[] = [
     source: corpus,
     otherwise: 'Changes may be applied to another collection of the same name.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const at = await fixture.insert(name, [{ _id: 1 }]);
+      const [name, at] = await fixture.filled([{ _id: 1 }]);
       await fixture.update(name, { _id: 1 }, { $set: { v: 1 } });
-      await fixture.done({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] });
+      await fixture.remove(name, { _id: 1 });
       const uuid = (await fixture.uuid(name)) as { buffer: Uint8Array };
       const wanted = Buffer.from(uuid.buffer).toString('hex').toUpperCase();
       for (const on of fixture.everywhere) {
         const { events } = await fixture.read({ on, collection: name, at });
-        for (const event of events)
-          expectThat(
-            `5A1004 and ${wanted} in the token`,
-            tokenOf(event).includes(`5A1004${wanted}`, 18),
-            tokenOf(event),
-          );
+        for (const token of events.map(tokenOf))
+          expectThat(`5A1004 and ${wanted} in the token`, token.includes(`5A1004${wanted}`, 18), token);
       }
     },
   },
@@ -116,13 +104,12 @@ export const streamPositions: readonly Probe[] = [
     source: corpus,
     otherwise: 'Changes may be lost when a stream is opened again.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const at = await fixture.insert(name, [{ _id: 1 }]);
+      const [name, at] = await fixture.filled([{ _id: 1 }]);
       const stream = await fixture.stream({ collection: name, at });
       await stream.until(({ events }) => events.length > 0);
       const reached = timeIn(stream.token);
       await fixture.insert(name, [{ _id: 2 }, { _id: 3 }]);
-      const again = new Timestamp({ t: parseInt(reached.slice(0, 8), 16), i: parseInt(reached.slice(8), 16) });
+      const again = new Timestamp(BigInt(`0x${reached}`));
       const ids = idsOf((await fixture.read({ collection: name, at: again })).events);
       expectSame(
         '_ids from the token on',
@@ -198,20 +185,17 @@ export const streamPositions: readonly Probe[] = [
     source: 'corpus 11-transactions',
     otherwise: 'A transaction may be applied in part.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const at = await fixture.insert(name, [{ _id: 0 }]);
-      const [session, number] = [fixture.session(), Long.fromNumber(1)];
-      await session.begin({ insert: name, documents: [{ _id: 1 }, { _id: 2 }] }, number);
-      await session.go({ update: name, updates: [{ q: { _id: 2 }, u: { $set: { v: 1 } } }] }, number);
-      await session.go({ delete: name, deletes: [{ q: { _id: 0 }, limit: 1 }] }, number);
-      expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
+      const [name, at] = await fixture.filled([{ _id: 0 }]);
+      const session = fixture.session();
+      await session.begin({ insert: name, documents: [{ _id: 1 }, { _id: 2 }] });
+      await session.go({ update: name, updates: [{ q: { _id: 2 }, u: { $set: { v: 1 } } }] });
+      await session.go({ delete: name, deletes: [{ q: { _id: 0 }, limit: 1 }] });
+      expectThat('it is committed', codeIn(await session.commit()) === 0, null);
       for (const on of fixture.everywhere) {
-        const {
-          events: [, ...events],
-        } = await fixture.read({ on, collection: name, at });
+        const [, ...events] = (await fixture.read({ on, collection: name, at })).events;
         expectSame(
           'operations and _ids',
-          events.map(({ operationType, documentKey }) => [operationType, (documentKey as Document)['_id']] as unknown),
+          events.map(({ operationType, documentKey }) => [operationType, (documentKey as Document)._id] as unknown),
           [
             ['insert', 1],
             ['insert', 2],
@@ -222,8 +206,8 @@ export const streamPositions: readonly Probe[] = [
         expectSame('their times', new Set(events.map(({ clusterTime }) => String(clusterTime))).size, 1);
         expectSame(
           'their sessions and numbers',
-          events.map(({ lsid, txnNumber }) => [(lsid as Document | undefined)?.['id'], Number(txnNumber)] as unknown),
-          events.map(() => [session.lsid['id'], 1] as unknown),
+          events.map(({ lsid, txnNumber }) => [(lsid as Document | undefined)?.id, Number(txnNumber)] as unknown),
+          events.map(() => [session.lsid.id, 1] as unknown),
         );
       }
     },
@@ -237,9 +221,9 @@ export const streamPositions: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.split();
       const at = after(await fixture.now());
-      const [session, number] = [fixture.session(), Long.fromNumber(1)];
-      await session.begin({ insert: name, documents: oneOnEachShard }, number);
-      expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
+      const session = fixture.session();
+      await session.begin({ insert: name, documents: oneOnEachShard });
+      expectThat('it is committed', codeIn(await session.commit()) === 0, null);
       for (const [on, _id] of [
         [fixture.shard, 1],
         [fixture.otherShard, 2],
@@ -249,11 +233,11 @@ export const streamPositions: readonly Probe[] = [
         expectSame(
           `_id, session and number, on ${on.name}`,
           [
-            (event?.['documentKey'] as Document | undefined)?.['_id'] as unknown,
-            (event?.['lsid'] as Document | undefined)?.['id'] as unknown,
-            Number(event?.['txnNumber']),
+            (event?.documentKey as Document | undefined)?._id as unknown,
+            (event?.lsid as Document | undefined)?.id as unknown,
+            Number(event?.txnNumber),
           ],
-          [_id, session.lsid['id'], 1],
+          [_id, session.lsid.id, 1],
         );
       }
     },
@@ -266,7 +250,7 @@ export const streamPositions: readonly Probe[] = [
     source: 'measured on 5.0.7; manual: $changeStreamSplitLargeEvent',
     otherwise: 'A stream may end at a large event, or lose it.',
     async run(fixture) {
-      if (isAtLeast(fixture.version, [6, 0, 9])) await expectFragments(fixture);
+      if (fixture.isAtLeast(6, 0, 9)) await expectFragments(fixture);
       else await expectEndOfStream(fixture);
     },
   },
@@ -284,11 +268,7 @@ export const streamPositions: readonly Probe[] = [
       const pipeline = [{ $match: { 'ns.db': fixture.db } }];
       const { events } = await fixture.read({ at, database: 'admin', stage: { allChangesForCluster: true }, pipeline });
       const own = events.filter(({ ns }) => [name, other].includes((ns as { coll?: string } | undefined)?.coll ?? ''));
-      expectSame(
-        'the operations',
-        own.map(({ operationType }) => operationType as unknown),
-        ['insert', 'drop', 'insert'],
-      );
+      expectSame('the operations', valuesOf(own, 'operationType'), ['insert', 'drop', 'insert']);
     },
   },
   {
@@ -297,8 +277,7 @@ export const streamPositions: readonly Probe[] = [
     source: corpus,
     otherwise: 'Convoy may miss DDL changes.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const at = await fixture.insert(name, [{ _id: 1 }]);
+      const [name, at] = await fixture.filled([{ _id: 1 }]);
       await fixture.done({ drop: name });
       await fixture.insert(endMark, [{ [endMark]: 1 }]);
       const stream = await fixture.stream({
@@ -307,11 +286,7 @@ export const streamPositions: readonly Probe[] = [
       });
       const reached = timeOf(await fixture.done({ ping: 1 }));
       const events = await stream.until(({ token }) => timeIn(token) >= digits(reached));
-      expectSame(
-        'the operations',
-        events.map(({ operationType }) => operationType as unknown),
-        ['drop'],
-      );
+      expectSame('the operations', valuesOf(events, 'operationType'), ['drop']);
     },
   },
 ];
@@ -329,7 +304,7 @@ async function expectFragments(fixture: Fixture): Promise<void> {
   const fragments = await stream.until(({ events }) => events.some(isLastFragment));
   expectSame(
     'the fragments',
-    fragments.map(({ splitEvent }) => splitEvent as unknown),
+    valuesOf(fragments, 'splitEvent'),
     fragments.map((_, index) => ({ fragment: index + 1, of: fragments.length })),
   );
   expectThat('more than one', fragments.length > 1, fragments.length);
@@ -337,8 +312,7 @@ async function expectFragments(fixture: Fixture): Promise<void> {
 
 /** An event whose document has 16 MB, and which contains the key three times. */
 async function expectEndOfStream(fixture: Fixture): Promise<void> {
-  const name = await fixture.collection();
-  const at = await fixture.insert(name, [{ _id: 'k'.repeat(40_000), large: 'x'.repeat(16_730_000) }]);
+  const [name, at] = await fixture.filled([{ _id: 'k'.repeat(40_000), large: 'x'.repeat(16_730_000) }]);
   const stream = await fixture.stream({ collection: name, at });
   let reply: Document = {};
   for (let left = 40; left > 0 && codeIn(reply) <= 0 && stream.events.length === 0; left -= 1)
@@ -353,5 +327,5 @@ function isLastFragment({ splitEvent }: Document): boolean {
 
 /** What a replica set writes when it is initiated. */
 function isFirstEntry({ op, o }: Document): boolean {
-  return op === 'n' && (o as Document | undefined)?.['msg'] === 'initiating set';
+  return op === 'n' && (o as Document | undefined)?.msg === 'initiating set';
 }

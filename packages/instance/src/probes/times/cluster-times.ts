@@ -1,7 +1,7 @@
-import { type Timestamp } from 'mongodb';
+import type { Timestamp } from 'mongodb';
 import { EventStream } from '../framework/event-stream.js';
 import { codeIn, expectDone, expectRefused, expectThat } from '../framework/expectation.js';
-import { isAtLeast, NotTried, type Probe } from '../framework/probe.js';
+import { NotTried, type Probe } from '../framework/probe.js';
 import { timeOf } from '../framework/fixture.js';
 
 const unauthorized = 13;
@@ -29,16 +29,13 @@ export const clusterTimes: readonly Probe[] = [
     source: 'corpus 04-events-documents',
     otherwise: 'Changes may count as older or newer than a read.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const at = await fixture.insert(name, [{ _id: 1 }]);
+      const [name, at] = await fixture.filled([{ _id: 1 }]);
       for (const on of fixture.everywhere) {
-        const {
-          events: [event],
-        } = await fixture.read({ on, collection: name, at });
+        const [event] = (await fixture.read({ on, collection: name, at })).events;
         expectThat(
           'the time of the write as that of the event',
-          (event?.['clusterTime'] as Timestamp | undefined)?.equals(at) === true,
-          event?.['clusterTime'],
+          (event?.clusterTime as Timestamp | undefined)?.equals(at) === true,
+          event?.clusterTime,
         );
       }
     },
@@ -67,7 +64,7 @@ export const clusterTimes: readonly Probe[] = [
     async run(fixture) {
       const reply = await fixture.ask({ appendOplogNote: 1, data: { convoy: 'probe' } }, fixture.front, 'admin');
       if (codeIn(reply) === unauthorized) throw new NotTried('the login may not appendOplogNote');
-      if (isAtLeast(fixture.version, [6, 0, 0])) expectDone('the note', reply);
+      if (fixture.isAtLeast(6, 0, 0)) expectDone('the note', reply);
       else expectRefused('the note', reply, 59);
     },
   },

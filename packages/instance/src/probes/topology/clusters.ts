@@ -11,9 +11,9 @@ async function configured(fixture: Fixture, find: string, filter: Document = {})
 
 /** The id of the cluster, as it is shown. */
 async function clusterId(fixture: Fixture): Promise<string> {
-  if (fixture.isSharded) return shown((await configured(fixture, 'version'))['clusterId']);
+  if (fixture.isSharded) return shown((await configured(fixture, 'version')).clusterId);
   const { config } = await fixture.adminDone({ replSetGetConfig: 1 });
-  return shown(((config as Document)['settings'] as Document | undefined)?.['replicaSetId']);
+  return shown(((config as Document).settings as Document | undefined)?.replicaSetId);
 }
 
 /** What clusters report about themselves. */
@@ -65,7 +65,7 @@ export const clusters: readonly Probe[] = [
     async run(fixture) {
       await fixture.collection();
       const { primary } = await configured(fixture, 'databases', { _id: fixture.db });
-      const listed = (await fixture.adminDone({ listShards: 1 }))['shards'] as { _id: unknown }[];
+      const listed = (await fixture.adminDone({ listShards: 1 })).shards as { _id: unknown }[];
       expectThat(
         'one of the shards',
         listed.some(({ _id }) => _id === primary),

@@ -1,13 +1,17 @@
 import type { Document } from 'mongodb';
-import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
-import { oneOnEachShard } from '../framework/fixture.js';
+import { codeIn, expectDone, expectRefused, expectSame, expectThat, valuesOf } from '../framework/expectation.js';
+import { type Fixture, oneOnEachShard } from '../framework/fixture.js';
 import type { Probe } from '../framework/probe.js';
 
 const corpus = 'corpus 03-crud';
 
 /** `index` and `code` of each failed statement. */
 function failures(reply: Document): unknown[] {
-  return ((reply['writeErrors'] as Document[] | undefined) ?? []).map(({ index, code }) => [index, code] as unknown);
+  return ((reply.writeErrors as Document[] | undefined) ?? []).map(({ index, code }) => [index, code] as unknown);
+}
+
+async function ids(fixture: Fixture, name: string): Promise<unknown[]> {
+  return valuesOf(await fixture.rows({ find: name, sort: { _id: 1 } }), '_id');
 }
 
 /** Effects and replies of bulk writes. */
@@ -25,16 +29,12 @@ export const bulkWrites: readonly Probe[] = [
         documents: [1, 2, 3, 4, 5].map((_id) => ({ _id })),
         ordered: false,
       });
-      expectSame('n', reply['n'], 3);
+      expectSame('n', reply.n, 3);
       expectSame('the failures', failures(reply), [
         [1, 11_000],
         [3, 11_000],
       ]);
-      expectSame(
-        'the documents',
-        (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown),
-        [1, 2, 3, 4, 5],
-      );
+      expectSame('the documents', await ids(fixture, name), [1, 2, 3, 4, 5]);
     },
   },
   {
@@ -46,11 +46,7 @@ export const bulkWrites: readonly Probe[] = [
       const name = await fixture.collection([{ _id: 2 }]);
       const reply = await fixture.ask({ insert: name, documents: [1, 2, 3].map((_id) => ({ _id })), ordered: true });
       expectSame('the failures', failures(reply), [[1, 11_000]]);
-      expectSame(
-        'the documents',
-        (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown),
-        [1, 2],
-      );
+      expectSame('the documents', await ids(fixture, name), [1, 2]);
     },
   },
   {
@@ -73,7 +69,7 @@ export const bulkWrites: readonly Probe[] = [
         [1, 11_000],
         [3, 11_000],
       ]);
-      expectSame('n', reply['n'], 2);
+      expectSame('n', reply.n, 2);
     },
   },
   {
@@ -83,7 +79,7 @@ export const bulkWrites: readonly Probe[] = [
     otherwise: 'Convoy cannot tell a duplicate _id from one of another unique index.',
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, u: 1 }]);
-      await fixture.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] });
+      await fixture.index(name, { key: { u: 1 }, name: 'u_1', unique: true });
       const { writeErrors } = (await fixture.ask({
         insert: name,
         documents: [{ _id: 2, u: 1 }, { _id: 1 }],
@@ -132,7 +128,7 @@ export const bulkWrites: readonly Probe[] = [
       const name = await fixture.collection([{ _id: 1 }]);
       const deletes = [1, 2].map((_id) => ({ q: { _id }, limit: 1 }));
       const reply = await fixture.ask({ delete: name, deletes, ordered: false });
-      expectSame('the counts', [reply['n'], codeIn(reply)], [1, 0]);
+      expectSame('the counts', [reply.n, codeIn(reply)], [1, 0]);
     },
   },
   {

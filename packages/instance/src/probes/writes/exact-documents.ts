@@ -1,6 +1,6 @@
 import { type Document, MaxKey, Timestamp } from 'mongodb';
-import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
-import { isAtLeast, type Probe } from '../framework/probe.js';
+import { codeIn, expectDone, expectRefused, expectSame, expectThat, valuesOf } from '../framework/expectation.js';
+import type { Probe } from '../framework/probe.js';
 import type { Fixture } from '../framework/fixture.js';
 
 const zero = new Timestamp(0n);
@@ -12,7 +12,7 @@ async function byId(fixture: Fixture, name: string, _id: unknown = 1): Promise<D
 }
 
 /** The command that upserts a whole document, as Convoy sends it when the document may exist. */
-function upsert(name: string, document: Document, q: Document = { _id: document['_id'] as unknown }): Document {
+function upsert(name: string, document: Document, q: Document = { _id: document._id as unknown }): Document {
   return { update: name, updates: [{ q, u: [{ $replaceWith: { $literal: document } }], upsert: true }] };
 }
 
@@ -54,8 +54,8 @@ export const exactDocuments: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.collection([{ _id: 1, t: zero, inner: { t: zero } }]);
       const stored = await byId(fixture, name);
-      expectThat('the top level has the current time', !zero.equals(stored?.['t'] as Timestamp), stored);
-      expectSame('the inner field', stored?.['inner'], { t: zero });
+      expectThat('the top level has the current time', !zero.equals(stored?.t as Timestamp), stored);
+      expectSame('the inner field', stored?.inner, { t: zero });
     },
   },
   {
@@ -127,19 +127,14 @@ export const exactDocuments: readonly Probe[] = [
     source: 'corpus 04-events-documents',
     otherwise: 'The comparison may see changes that never happened.',
     async run(fixture) {
-      const name = await fixture.collection();
-      const at = await fixture.insert(name, [{ _id: 1, a: 1 }]);
+      const [name, at] = await fixture.filled([{ _id: 1, a: 1 }]);
       const reply = await fixture.done({
         update: name,
         updates: [{ q: { _id: 1 }, u: [{ $unset: ['z'] }, { $set: { a: 1 } }] }],
       });
-      expectSame('n and nModified', [reply['n'], reply['nModified']], [1, 0]);
+      expectSame('n and nModified', [reply.n, reply.nModified], [1, 0]);
       const { events } = await fixture.read({ collection: name, at });
-      expectSame(
-        'the events',
-        events.map(({ operationType }) => operationType as unknown),
-        ['insert'],
-      );
+      expectSame('the events', valuesOf(events, 'operationType'), ['insert']);
     },
   },
   {
@@ -191,11 +186,7 @@ export const exactDocuments: readonly Probe[] = [
     async run(fixture) {
       const name = await fixture.split([{ _id: 1, sk: 5 }]);
       for (const sk of [-5, 6])
-        expectSame(
-          `n of a delete by sk ${sk}`,
-          (await fixture.done({ delete: name, deletes: [{ q: { sk, _id: 1 }, limit: 1 }] }))['n'],
-          0,
-        );
+        expectSame(`n of a delete by sk ${sk}`, (await fixture.remove(name, { sk, _id: 1 })).n, 0);
     },
   },
   {
@@ -225,12 +216,12 @@ export const exactDocuments: readonly Probe[] = [
       const name = fixture.newName();
       await fixture.adminDone({ shardCollection: `${fixture.db}.${name}`, key: { _id: 1 } });
       const reply = await fixture.ask({ insert: name, documents: [{ _id: new MaxKey() }] });
-      if (!isAtLeast(fixture.version, [6, 0, 0])) expectRefused('the insert', reply, 61);
+      if (!fixture.isAtLeast(6, 0, 0)) expectRefused('the insert', reply, 61);
       else
         expectThat(
           'the insert is refused, or the document is found',
           codeIn(reply) !== 0 || (await byId(fixture, name, new MaxKey())) !== undefined,
-          reply['n'],
+          reply.n,
         );
     },
   },
