@@ -98,8 +98,8 @@ export const limitHazards: readonly Hazard[] = [
         takesOut: 'the bypass',
         file: instance('cluster/driver/write-command.ts'),
         symbol: 'writeCommand',
-        find: "command['bypassDocumentValidation'] = true",
-        replace: "command['bypassDocumentValidation'] = false",
+        find: 'command.bypassDocumentValidation = true',
+        replace: 'command.bypassDocumentValidation = false',
         tests: [
           instanceTest(
             'cluster/driver/driver-node-client.test.ts',

@@ -27,9 +27,9 @@ export interface StopBalancerOptions extends CallOptions {
 export async function readBalancer(cluster: ClusterClient, options: CallOptions): Promise<BalancerState | null> {
   if (cluster.kind !== 'sharded') return null;
   const status = await cluster.router.command('admin', { balancerStatus: 1 }, options);
-  const inRound = status['inBalancerRound'] === true;
+  const inRound = status.inBalancerRound === true;
   const busy = inRound || (await migrationRuns(cluster, options));
-  return { enabled: status['mode'] !== 'off', busy };
+  return { enabled: status.mode !== 'off', busy };
 }
 
 /**
@@ -78,5 +78,5 @@ async function migrationRuns(cluster: ClusterClient, options: CallOptions): Prom
   // The balancer of 4.4 and 5.0 always holds the lock "balancer"; state 2 means that a lock is held.
   const locks = { find: 'locks', filter: { state: 2, _id: { $ne: 'balancer' } }, limit: 1, singleBatch: true };
   const replies = await Promise.all([migrations, locks].map((find) => cluster.router.command('config', find, options)));
-  return replies.some((reply) => ((reply['cursor'] as Document)['firstBatch'] as unknown[]).length > 0);
+  return replies.some((reply) => ((reply.cursor as Document).firstBatch as unknown[]).length > 0);
 }

@@ -30,7 +30,7 @@ export function highestTime(times: Iterable<bigint>): bigint {
  * @throws ConvoyError `unsupportedTopology` if the node is not a member of a replica set or cluster
  */
 export function operationTimeOf(reply: Document): bigint {
-  const time: unknown = reply['operationTime'];
+  const time: unknown = reply.operationTime;
   if (time instanceof Timestamp) return timeOf(time);
   throw new ConvoyError(
     'unsupportedTopology',
@@ -40,7 +40,7 @@ export function operationTimeOf(reply: Document): bigint {
 
 /** The highest cluster time that the answering node knows of. */
 export function clusterTimeOf(reply: Document): bigint {
-  const gossiped = reply['$clusterTime'] as { clusterTime?: unknown } | undefined;
+  const gossiped = reply.$clusterTime as { clusterTime?: unknown } | undefined;
   return gossiped?.clusterTime instanceof Timestamp ? timeOf(gossiped.clusterTime) : operationTimeOf(reply);
 }
 

@@ -246,10 +246,7 @@ export function isNetworkFailure(error: unknown): boolean {
   );
 }
 
-const shutdownCodes = new Set([
-  codesByKind.retryable['ShutdownInProgress'],
-  codesByKind.retryable['InterruptedAtShutdown'],
-]);
+const shutdownCodes = new Set([codesByKind.retryable.ShutdownInProgress, codesByKind.retryable.InterruptedAtShutdown]);
 
 /** True if a failure is the node's fault: no connection, no answer, or it is shutting down. */
 export function losesConnection(error: unknown): boolean {

@@ -24,10 +24,10 @@ export async function nodeKind(client: NodeClient, options: CallOptions): Promis
     if (!isUnknownCommand(error)) throw error;
     return client.command('admin', { isMaster: 1 }, options);
   });
-  if (hello['msg'] === 'isdbgrid') return { kind: 'router' };
-  const setName: unknown = hello['setName'];
+  if (hello.msg === 'isdbgrid') return { kind: 'router' };
+  const setName: unknown = hello.setName;
   if (typeof setName !== 'string') return { kind: 'standalone' };
-  return { kind: 'member', setName, isConfigServer: hello['configsvr'] !== undefined };
+  return { kind: 'member', setName, isConfigServer: hello.configsvr !== undefined };
 }
 
 /**
@@ -39,7 +39,7 @@ export async function shardServedBy(member: NodeClient, options: CallOptions): P
     if (codeOf(error) === null) throw error;
     return null;
   });
-  return state?.['enabled'] === true ? String(state['shardName']) : null;
+  return state?.enabled === true ? String(state.shardName) : null;
 }
 
 /** `hello` came with 4.4.2; earlier servers only support `isMaster`. */
@@ -60,7 +60,7 @@ export async function readReleases(
   options: CallOptions,
 ): Promise<Pick<ClusterClient, 'version' | 'newerBinary'>> {
   const info = await client.command('admin', { buildInfo: 1 }, options);
-  const [major = 0, minor = 0, patch = 0] = info['versionArray'] as number[];
+  const [major = 0, minor = 0, patch = 0] = info.versionArray as number[];
   const binary: Version = [major, minor, patch];
   const shared = (await readFeatureVersion(client, options))?.version ?? null;
   const version = shared !== null && isOlder(shared, binary) ? shared : binary;
@@ -86,11 +86,11 @@ export interface FeatureVersion {
  */
 export async function readFeatureVersion(client: NodeClient, options: CallOptions): Promise<FeatureVersion | null> {
   const row = await featureVersionRow(client, options);
-  const [major, minor] = String(row?.['version']).split('.').map(Number);
+  const [major, minor] = String(row?.version).split('.').map(Number);
   if (row === null || major === undefined || minor === undefined || Number.isNaN(major + minor)) return null;
   return {
     version: [major, minor, 0],
-    isChanging: row['targetVersion'] !== undefined || row['previousVersion'] !== undefined,
+    isChanging: row.targetVersion !== undefined || row.previousVersion !== undefined,
   };
 }
 
@@ -103,7 +103,7 @@ async function featureVersionRow(client: NodeClient, options: CallOptions): Prom
   };
   try {
     const reply = await client.command('admin', command, options);
-    return (reply['cursor'] as { firstBatch: Document[] }).firstBatch[0] ?? null;
+    return (reply.cursor as { firstBatch: Document[] }).firstBatch[0] ?? null;
   } catch (error) {
     if (codeOf(error) === unauthorizedCode) return null;
     throw error;
@@ -128,7 +128,7 @@ export function releaseText([major, minor]: Version): string {
 /** The identity of a sharded cluster, in hexadecimal. */
 export async function shardedClusterId(router: NodeClient, options: CallOptions): Promise<string> {
   const reply = await router.command('config', { find: 'version', limit: 1, singleBatch: true }, options);
-  return hexId(((reply['cursor'] as Document)['firstBatch'] as Document[])[0]?.['clusterId'], router);
+  return hexId(((reply.cursor as Document).firstBatch as Document[])[0]?.clusterId, router);
 }
 
 /**
@@ -144,8 +144,8 @@ export async function replicaSetId(client: NodeClient, options: CallOptions): Pr
       { cause: error },
     );
   });
-  const settings = (reply['config'] as Document)['settings'] as Document | undefined;
-  return hexId(settings?.['replicaSetId'], client);
+  const settings = (reply.config as Document).settings as Document | undefined;
+  return hexId(settings?.replicaSetId, client);
 }
 
 function hexId(id: unknown, client: NodeClient): string {
@@ -159,7 +159,7 @@ function hexId(id: unknown, client: NodeClient): string {
 /** The shards of a cluster in the router's order. */
 export async function listShards(router: NodeClient, options: CallOptions): Promise<ShardAddress[]> {
   const reply = await router.command('admin', { listShards: 1 }, options);
-  return (reply['shards'] as { _id: string; host: string }[]).map(({ _id, host }) => {
+  return (reply.shards as { _id: string; host: string }[]).map(({ _id, host }) => {
     const [setName = '', members = ''] = host.split('/', 2);
     return { id: _id, setName, hosts: members.split(',') };
   });

@@ -24,9 +24,8 @@ export class CausalTimes {
 
   /** A majority read without a time waits for what was answered; any other command stays unchanged. */
   included(command: Document): Document {
-    const concern = command['readConcern'] as Document | undefined;
-    if (this.#latest === null || !isMajorityRead(command) || concern?.['afterClusterTime'] !== undefined)
-      return command;
+    const concern = command.readConcern as Document | undefined;
+    if (this.#latest === null || !isMajorityRead(command) || concern?.afterClusterTime !== undefined) return command;
     return { ...command, readConcern: { ...concern, afterClusterTime: this.#latest } };
   }
 
@@ -38,5 +37,5 @@ export class CausalTimes {
 
 /** Whether a command reads at majority. */
 export function isMajorityRead({ readConcern }: Document): boolean {
-  return (readConcern as Document | undefined)?.['level'] === 'majority';
+  return (readConcern as Document | undefined)?.level === 'majority';
 }

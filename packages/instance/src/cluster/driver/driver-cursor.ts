@@ -109,7 +109,7 @@ export class DriverCursor implements RawCursor {
     if (!this.open) throw new Error('The cursor has ended; open it again to read more');
     const command: Document = { getMore: this.id, collection: this.namespace.collection };
     const limit = options.batchDocumentsMax ?? this.batchDocumentsMax;
-    if (limit !== null) command['batchSize'] = limit;
+    if (limit !== null) command.batchSize = limit;
     const reply = await send(this.home, this.session, this.namespace.database, withLimit(command, options), options);
     await this.moveTo(reply.id);
     return batchOf(reply);
@@ -146,7 +146,7 @@ export class DriverCursor implements RawCursor {
 
 /** The limit for getMore: the caller's, or else that of the opening command; its 0 means "not yet", not a limit. */
 function batchLimit(command: Document, options: CallOptions): number | null {
-  const ofCommand: unknown = command['batchSize'] ?? (command['cursor'] as Document | undefined)?.['batchSize'];
+  const ofCommand: unknown = command.batchSize ?? (command.cursor as Document | undefined)?.batchSize;
   return options.batchDocumentsMax ?? (typeof ofCommand === 'number' && ofCommand > 0 ? ofCommand : null);
 }
 

@@ -63,7 +63,7 @@ export class DriverNodeClient implements NodeClient {
             return send(session);
           });
     });
-    if (command['writeConcern'] !== undefined || isMajorityRead(command)) this.times.answered(reply);
+    if (command.writeConcern !== undefined || isMajorityRead(command)) this.times.answered(reply);
     return reply;
   }
 
@@ -84,7 +84,7 @@ export class DriverNodeClient implements NodeClient {
   async write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome> {
     const reply = await this.call(options, (client, signal) => {
       const command = writeCommand(write, ticket);
-      if (options.maxTime_ms !== undefined) command['maxTimeMS'] = options.maxTime_ms;
+      if (options.maxTime_ms !== undefined) command.maxTimeMS = options.maxTime_ms;
       const database = databaseOf(client, write.database);
       if (ticket === null) return database.command(command, { signal });
       return inSession(client, ticket, (session) => database.command(command, { signal, session }));

@@ -34,9 +34,9 @@ export async function inSession<T>(
 
 /** The session that a command names in its own `lsid` and `txnNumber` fields, or null. */
 export function sessionOfCommand(command: Record<string, unknown>): ChosenSession | null {
-  const lsid = command['lsid'] as { id?: unknown } | undefined;
+  const lsid = command.lsid as { id?: unknown } | undefined;
   if (!(lsid?.id instanceof Binary)) return null;
-  const number = command['txnNumber'];
+  const number = command.txnNumber;
   const chosen: ChosenSession = { lsid: lsid.id.buffer.subarray(0, lsid.id.position) };
   return number instanceof Long ? { ...chosen, txnNumber: number.toBigInt() } : chosen;
 }

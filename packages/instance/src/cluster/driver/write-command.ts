@@ -16,11 +16,11 @@ export function writeCommand(write: RawWrite, ticket: WriteTicket | null): Docum
     ordered: write.ordered,
     writeConcern: { w: 'majority' },
   };
-  if (write.kind !== 'delete') command['bypassDocumentValidation'] = true;
+  if (write.kind !== 'delete') command.bypassDocumentValidation = true;
   if (write.collectionUUID !== undefined)
-    command['collectionUUID'] = new Binary(write.collectionUUID, Binary.SUBTYPE_UUID);
+    command.collectionUUID = new Binary(write.collectionUUID, Binary.SUBTYPE_UUID);
   // The server accepts only a 64-bit integer here (an int is error 14).
-  if (ticket !== null) command['txnNumber'] = Long.fromBigInt(ticket.txnNumber);
+  if (ticket !== null) command.txnNumber = Long.fromBigInt(ticket.txnNumber);
   return command;
 }
 
