@@ -23,7 +23,7 @@ export interface PathChange {
 }
 
 /** The parts of an update description; empty ones are null. */
-export interface DescriptionParts {
+interface DescriptionParts {
   updated: Uint8Array | null;
   removed: Uint8Array | null;
   truncated: Uint8Array | null;

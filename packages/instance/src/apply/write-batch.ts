@@ -59,7 +59,7 @@ const hotReread = { kind: 'reread', reason: 'hotDocument' } as const;
 /** The document may be in no piece of its scan in record order, in two, or in one that is older than the event. */
 const recordOrderReread = { kind: 'reread', reason: 'recordOrder' } as const;
 
-export interface BatchDependencies {
+interface BatchDependencies {
   rereads: RereadSet;
   budget: ByteBudget;
   hot: HotDocuments;

@@ -5,7 +5,7 @@ import { findValue, nullValue, type RawValue } from './scan.js';
 import { hashOfField, shardKeyOf, type KeySource, type ShardKeyField } from './shard-key.js';
 
 /** A chunk: its lower bound (BSON bytes, one value per shard-key field) and its owner. */
-export interface ChunkBounds {
+interface ChunkBounds {
   min: Uint8Array;
   shard: string;
 }

@@ -1,5 +1,4 @@
-import { BSON } from 'mongodb';
-import type { Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 
 /**
  * A text that is equal for documents that mean the same in a catalog. Top-level fields are sorted by name, because

@@ -2,8 +2,7 @@ import type { Document } from 'mongodb';
 import { canonicalText, sameDocument } from './canonical-text.js';
 import { hasMoved, ownershipRanges } from './chunk-ranges.js';
 import { sameKey } from './key-pattern.js';
-import type { Catalog, CatalogEntry, Sharding } from './namespace.js';
-import { namespaceOf } from './namespace.js';
+import { type Catalog, type CatalogEntry, type Sharding, namespaceOf } from './namespace.js';
 
 /** What DDL did to one collection or view between two reads of a catalog; `entry` is from the later read. */
 export type CatalogChange =

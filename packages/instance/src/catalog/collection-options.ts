@@ -1,8 +1,7 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
 import { canonicalText } from './canonical-text.js';
-import type { CatalogEntry } from './namespace.js';
-import { namespaceOf } from './namespace.js';
+import { type CatalogEntry, namespaceOf } from './namespace.js';
 import { withoutFields } from './without-fields.js';
 
 /** Options of `create` that mean the same on every cluster. Others belong to one server's storage or history. */
@@ -39,7 +38,7 @@ const SILENT_OPTIONS: ReadonlySet<string> = new Set([
 const CAPPED_SIZE_UNIT_BYTES = 256;
 
 /** What a collection or view has on the destination. */
-export interface DestinationOptions {
+interface DestinationOptions {
   options: Document;
   /** Options of its storage, which the destination may refuse: then it gets none of them. */
   storage: Document;

@@ -1,7 +1,7 @@
 import type { CatalogEntry } from './namespace.js';
 
 /** Names in a view's database that it reads: its own source, and what its pipeline joins. */
-export interface ViewSources {
+interface ViewSources {
   /** Null for a collection. */
   viewOn: string | null;
   joined: ReadonlySet<string>;

@@ -11,14 +11,14 @@ const pollDefault_ms = 500;
 const quietLimitDefault_ms = 10 * 60_000;
 
 /** State of a cluster's balancer. */
-export interface BalancerState {
+interface BalancerState {
   /** False if the balancer starts no new rounds. */
   enabled: boolean;
   /** True while a round runs or a chunk migrates, including manual moves. */
   busy: boolean;
 }
 
-export interface StopBalancerOptions extends CallOptions {
+interface StopBalancerOptions extends CallOptions {
   quietLimit_ms?: number;
   poll_ms?: number;
 }

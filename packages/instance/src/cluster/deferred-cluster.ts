@@ -11,7 +11,7 @@ import type {
 import { callsParallelMax, untilAborted } from './within.js';
 
 /** What Convoy knows of a cluster before it connects. */
-export type KnownCluster = Pick<ClusterClient, 'name' | 'clusterId' | 'displayHost' | 'access' | 'shardIds'>;
+type KnownCluster = Pick<ClusterClient, 'name' | 'clusterId' | 'displayHost' | 'access' | 'shardIds'>;
 
 type Connect = (signal: AbortSignal) => Promise<ClusterClient>;
 

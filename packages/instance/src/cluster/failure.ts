@@ -8,7 +8,7 @@ import {
 import { NoAnswerError } from './calls-in-flight.js';
 
 /** How the caller must handle a failure. */
-export type FailureKind =
+type FailureKind =
   /** The same call may succeed a little later. */
   | 'retryable'
   /** The cursor is gone; it must be opened again. */

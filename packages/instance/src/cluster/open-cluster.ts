@@ -28,7 +28,7 @@ import {
 } from './topology.js';
 
 /** Credentials for the shards themselves. */
-export interface ShardCredentials {
+interface ShardCredentials {
   user: string;
   password: string;
   authSource: string;
@@ -44,7 +44,7 @@ export interface OpenClusterOptions extends ConnectionSettings {
 }
 
 /** Wraps a client, for fault injection in tests. */
-export type ClientWrapper = (client: NodeClient) => NodeClient;
+type ClientWrapper = (client: NodeClient) => NodeClient;
 
 interface Opening {
   name: string;

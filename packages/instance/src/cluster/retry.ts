@@ -15,7 +15,7 @@ export interface RetryNotice {
   failure: string;
 }
 
-export interface RetryPolicy {
+interface RetryPolicy {
   /** How long one operation may keep failing. */
   limit_ms: number;
   backoffMin_ms: number;

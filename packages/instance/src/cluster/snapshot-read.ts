@@ -5,7 +5,7 @@ import { classify, CollectionAbsentError } from './failure.js';
 import { type IdBounds, type OpenFind, openIdRange } from './id-range.js';
 
 /** The fields of `find` that identify the collection. */
-export interface ReadTarget {
+interface ReadTarget {
   find: string | Binary;
   collectionUUID?: Binary;
 }
@@ -29,7 +29,7 @@ export function readTarget({
   return readBy === 'uuid' ? { find: binary } : { find: name, collectionUUID: binary };
 }
 
-export interface SnapshotReadOptions extends IdBounds {
+interface SnapshotReadOptions extends IdBounds {
   database: string;
   target: ReadTarget;
   /** The one time at which everything is read. */
@@ -55,10 +55,7 @@ export function openSnapshotCursor(client: NodeClient, options: SnapshotReadOpti
   });
 }
 
-export interface RecordReadOptions extends Pick<
-  SnapshotReadOptions,
-  'database' | 'target' | 'at' | 'batchSize' | 'signal'
-> {
+interface RecordReadOptions extends Pick<SnapshotReadOptions, 'database' | 'target' | 'at' | 'batchSize' | 'signal'> {
   /** Begins after this position, which the same member has given; null: at the first record. */
   after: Document | null;
 }

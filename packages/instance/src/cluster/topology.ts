@@ -74,7 +74,7 @@ export async function readReleases(
 }
 
 /** A feature compatibility version as a node stores it. */
-export interface FeatureVersion {
+interface FeatureVersion {
   /** While it changes, the lower of both. */
   version: Version;
   isChanging: boolean;

@@ -14,7 +14,7 @@ const standingMode = 2;
 const reasons = ['Unspecified', 'ClusterToClusterMigrationInProgress', 'DiskUseThresholdExceeded'];
 
 /** An active block of user writes. */
-export interface StandingBlock {
+interface StandingBlock {
   /** Why another client set it; null for a block without a reason, as Convoy's own. */
   foreignReason: string | null;
 }

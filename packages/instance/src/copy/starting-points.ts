@@ -7,7 +7,7 @@ import type { IdRange } from '../store/partition.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 
 /** One sync task's part of a collection. */
-export interface TaskPlan {
+interface TaskPlan {
   /** Estimated size. */
   sizeBytes: number;
   /** Sampled documents per document that the task owns. */

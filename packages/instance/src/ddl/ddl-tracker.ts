@@ -12,7 +12,7 @@ import { creationOf, type FollowedCollection, restartOf } from './followed-colle
 import type { SourceNames } from './source-names.js';
 
 /** Dependencies of the tracker. */
-export interface TrackerDependencies {
+interface TrackerDependencies {
   ledger: DdlLedger;
   filter: NamespaceFilter;
   remap: NamespaceRemap;
@@ -222,7 +222,7 @@ export class DdlTracker {
   }
 
   /** Under another name another query may choose the documents, and those that are copied do not say which. */
-  #refuseOtherDocuments(from: FollowedCollection, to: { database: string; name: string }): void {
+  #refuseOtherDocuments(from: FollowedCollection, to: Namespace): void {
     const filtered = [from, to].find(({ database, name }) => this.deps.filter.documentFilter(database, name));
     if (filtered === undefined) return;
     throw new ConvoyError(

@@ -1,8 +1,7 @@
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
 import { createCollection } from '../catalog/make/create-collection.js';
 import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
-import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
-import { namespaceOf } from '../catalog/namespace.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { type LedDestination, drop } from './destination-collections.js';
 
 type Changing = Pick<LedDestination, 'destination' | 'confirm'>;

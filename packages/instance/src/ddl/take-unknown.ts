@@ -7,7 +7,7 @@ import { absenceOf, creationOf, type FollowedCollection, type FollowedCollection
 import type { SourceNames } from './source-names.js';
 
 /** Dependencies of taking in unknown collections. */
-export interface UnknownDependencies {
+interface UnknownDependencies {
   ledger: Pick<DdlLedger, 'journalledTo'>;
   filter: Pick<NamespaceFilter, 'includes'>;
   source: Pick<SourceNames, 'namesOf' | 'timeAboveAll'>;

@@ -1,7 +1,6 @@
 import { bothNames } from '@convoy/api/contract/namespace-remap';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { Catalog } from '../catalog/namespace.js';
-import { namespaceOf } from '../catalog/namespace.js';
+import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { readBalancer } from '../cluster/balancer.js';
 import type { ClusterClient } from '../cluster/node-client.js';

@@ -1,11 +1,14 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { listCollections, listDatabaseNames, listNamespaces } from '../catalog/read/list-namespaces.js';
-import type { ListedNamespace } from '../catalog/read/list-namespaces.js';
+import {
+  listCollections,
+  listDatabaseNames,
+  listNamespaces,
+  type ListedNamespace,
+} from '../catalog/read/list-namespaces.js';
 import { holdsDocuments } from '../catalog/read/holds-documents.js';
 import { mapBounded } from '../catalog/map-bounded.js';
 import { optionDifferences } from '../catalog/collection-options.js';
-import type { Catalog } from '../catalog/namespace.js';
-import { namespaceFrom, namespaceOf } from '../catalog/namespace.js';
+import { type Catalog, namespaceFrom, namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import { readConfig } from '../catalog/read/read-sharding.js';
 import type { ClusterClient } from '../cluster/node-client.js';

@@ -7,7 +7,7 @@ import { writeBlockVersion } from '../cluster/write-block.js';
 import type { Advice } from './examination.js';
 
 /** The feature compatibility versions that the nodes report; null if they may not be read. */
-export interface FeatureVersions {
+interface FeatureVersions {
   source: Version | null;
   destination: Version | null;
 }

@@ -26,12 +26,12 @@ interface LoggedIn {
 }
 
 /** The nodes of the source on which users may not append oplog notes. */
-export interface CheckedUsers {
+interface CheckedUsers {
   withoutNotes: string[];
 }
 
 /** Requirements for the users. */
-export interface WantedUsers {
+interface WantedUsers {
   syncUser: string | undefined;
   blocked: { source: boolean; destination: boolean };
   /** The clusters may swap roles: each user needs the privileges of both. */

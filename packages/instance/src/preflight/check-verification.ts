@@ -15,7 +15,7 @@ import type { Advice } from './examination.js';
 export const verifiedMemoryBytesMin = 96 * 2 ** 20;
 
 /** What the check reads. */
-export interface VerificationCheck {
+interface VerificationCheck {
   source: ClusterClient;
   destination: ClusterClient;
   request: StartRequest;

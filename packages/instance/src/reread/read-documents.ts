@@ -22,7 +22,7 @@ export class ReadingTooLargeError extends Error {
   override readonly name = 'ReadingTooLargeError';
 }
 
-export interface SourceReading {
+interface SourceReading {
   documents: DocumentsByClass;
   /** The shard's operation time at the end. */
   readEnd: bigint;

@@ -14,7 +14,7 @@ import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-re
 import type { RereadDependencies } from './reread-dependencies.js';
 import { type DocumentsByClass, readDestination, readSource } from './read-documents.js';
 
-export interface RereadOutcome {
+interface RereadOutcome {
   reread: RereadEntry[];
   /** Another document or an index is in the way; tried again later. */
   blocked: BlockedEntry[];
@@ -30,7 +30,7 @@ export interface BlockedEntry {
 }
 
 /** A document that the destination refused because of another one of its class, or an index. */
-export interface RefusedDocument {
+interface RefusedDocument {
   /** Full key. */
   key: Buffer;
   document: Uint8Array;

@@ -1,5 +1,5 @@
 /** Writes the apply watermark of one sync task durably. */
-export type SaveWatermark = (time: bigint) => Promise<void>;
+type SaveWatermark = (time: bigint) => Promise<void>;
 
 /**
  * The time up to which events may have been sent to the destination. It is durable before an event is sent.

@@ -11,7 +11,7 @@ const recordedCommands = ['start', 'pause', 'resume', 'reverse'] as const;
 export type RecordedCommandName = (typeof recordedCommands)[number];
 
 /** A command that a coordinator sent to the whole fleet. */
-export interface RecordedCommand {
+interface RecordedCommand {
   id: string;
   /** Commands of the fleet are counted from 1, in the order in which the first instance took them. */
   number: number;

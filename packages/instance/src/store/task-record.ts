@@ -108,7 +108,7 @@ const initialState = {
 } satisfies Partial<TaskRecord>;
 
 /** How a process takes a task. */
-export interface TakeOptions {
+interface TakeOptions {
   /** Of the migration: the epoch of a new task is above it. */
   firstEpoch?: number | undefined;
   /** Knows whether another process has this one's identity: then this one was frozen, and may not take the task. */

@@ -110,7 +110,7 @@ export class TaskStorage implements RereadStorage {
  * `collections`: the source's catalog at the start of the present direction; `committedCollections`: at the commit;
  * `openedCollections`: the destination's catalog when it was opened.
  */
-export type StoredCatalog = 'collections' | 'committedCollections' | 'openedCollections';
+type StoredCatalog = 'collections' | 'committedCollections' | 'openedCollections';
 
 /**
  * Stored entries of the migration's collections, in catalog order.

@@ -1,6 +1,5 @@
 import { addZones, removeZones } from './place-chunks.js';
-import { createCollection } from './create-collection.js';
-import type { CreatedCollection, Making } from './create-collection.js';
+import { createCollection, type CreatedCollection, type Making } from './create-collection.js';
 import { IndexBuilds, type IndexBuildProgress } from './index-builds.js';
 import type { DestinationPlan } from '../plan/destination-plan.js';
 import { makeDatabase } from './make-database.js';

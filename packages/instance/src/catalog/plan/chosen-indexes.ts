@@ -2,8 +2,7 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Document } from 'mongodb';
 import { nameSome } from '../name-some.js';
 import { indexObstacle, isIdIndex, portableIndex } from '../index-spec.js';
-import type { CatalogEntry, InconsistentIndex } from '../namespace.js';
-import { namespaceOf } from '../namespace.js';
+import { type CatalogEntry, type InconsistentIndex, namespaceOf } from '../namespace.js';
 import type { CatalogReport } from '../read/read-catalog.js';
 import { isIdKey, supportingIndex } from './index-plan.js';
 

@@ -4,8 +4,7 @@ import { optionDifferences } from '../collection-options.js';
 import { type IndexRules, planIndexes, shardingOn } from './index-plan.js';
 import { sameShardKey } from '../catalog-changes.js';
 import { isIdIndex, portableIndex } from '../index-spec.js';
-import type { Catalog, CatalogEntry, Sharding } from '../namespace.js';
-import { namespaceOf } from '../namespace.js';
+import { type Catalog, type CatalogEntry, type Sharding, namespaceOf } from '../namespace.js';
 import type { NamespaceRemap } from '../namespace-remap.js';
 
 /** One way in which the destination differs from the plan. */

@@ -3,8 +3,7 @@ import type { Document } from 'mongodb';
 import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from '../index-spec.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { isKeyPrefix, type KeyPattern, keyOf, sameKey } from '../key-pattern.js';
-import type { CatalogEntry, Sharding } from '../namespace.js';
-import { namespaceOf } from '../namespace.js';
+import { type CatalogEntry, type Sharding, namespaceOf } from '../namespace.js';
 import { isCollated } from '../task-bounds.js';
 import { withoutFields } from '../without-fields.js';
 import type { IndexScope } from './index-scope.js';
@@ -34,7 +33,7 @@ export interface IndexRules extends PlannedIndexes {
 }
 
 /** How a destination converts a plain index to a unique one. */
-export type UniqueConversion = 'inPlace' | 'beside' | 'instead';
+type UniqueConversion = 'inPlace' | 'beside' | 'instead';
 
 /** Prefix of the names of plain indexes that replace unique ones until commit (destinations before 6.0). */
 export const TEMPORARY_INDEX_PREFIX = 'convoy_temporary_';

@@ -4,8 +4,7 @@ import type { Document } from 'mongodb';
 import { isIdIndex, portableIndex } from '../index-spec.js';
 import { isKeyPrefix, type KeyPattern, keyOf } from '../key-pattern.js';
 import { isSimpleCollation, supportingIndex } from './index-plan.js';
-import type { Catalog, CatalogEntry } from '../namespace.js';
-import { namespaceOf } from '../namespace.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../namespace.js';
 import type { NamespaceFilter } from '../namespace-filter.js';
 
 /**

@@ -1,5 +1,4 @@
-import { BSON } from 'mongodb';
-import type { Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import { DocumentBuilder } from '../../bson/build.js';
 import { elementType } from '../../bson/element-type.js';
 import { isLossless, losslessValue } from '../../bson/lossless.js';

@@ -1,12 +1,10 @@
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { listCollections, listNamespaces } from './list-namespaces.js';
-import type { ListedNamespace } from './list-namespaces.js';
+import { listCollections, listNamespaces, type ListedNamespace } from './list-namespaces.js';
 import { mapBounded } from '../map-bounded.js';
 import type { Catalog, CatalogEntry, InconsistentIndex } from '../namespace.js';
 import type { NamespaceFilter } from '../namespace-filter.js';
 import { readIndexes } from './read-indexes.js';
-import { listPlaced } from './read-sharding.js';
-import type { PlacementReader } from './read-sharding.js';
+import { listPlaced, type PlacementReader } from './read-sharding.js';
 import { readSize } from './read-sizes.js';
 
 /**

@@ -9,7 +9,7 @@ import type { IndexForm, InconsistentIndex, Sharding } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
 import { serverErrorCode } from '../../cluster/server-error-code.js';
 
-export interface CollectionIndexes {
+interface CollectionIndexes {
   /** As `listIndexes` shows them. */
   indexes: Document[];
   inconsistent: InconsistentIndex[];

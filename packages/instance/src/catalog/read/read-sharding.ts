@@ -1,5 +1,4 @@
-import { BSON } from 'mongodb';
-import type { Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { sameDocument } from '../canonical-text.js';
 import { decodeConfigDocument, uuidHex } from './decode-catalog.js';

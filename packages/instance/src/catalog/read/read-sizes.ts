@@ -2,7 +2,7 @@ import type { NodeClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
 
 /** Estimated size of a collection over all shards, orphans included. */
-export interface CollectionSize {
+interface CollectionSize {
   sizeBytes: number;
   documentCount: number;
 }

@@ -3,8 +3,7 @@ import type { Document } from 'mongodb';
 import { RawValue } from '../../bson/scan.js';
 import { indexObstacle, isIdIndex } from '../index-spec.js';
 import { nameSome } from '../name-some.js';
-import type { Catalog } from '../namespace.js';
-import { namespaceOf } from '../namespace.js';
+import { type Catalog, namespaceOf } from '../namespace.js';
 import type { CatalogReport } from './read-catalog.js';
 
 /**

@@ -29,7 +29,7 @@ interface Reply extends CursorReply {
 }
 
 /** What a cursor needs from its client. */
-export interface CursorHome {
+interface CursorHome {
   client: MongoClient;
   calls: CallsInFlight;
   readPreference: ReadPreferenceMode | null;

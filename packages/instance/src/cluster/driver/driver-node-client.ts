@@ -10,7 +10,7 @@ import { inSession, sessionOfCommand } from './lent-session.js';
 import type { MemberClients } from './member-clients.js';
 import { writeCommand, writeOutcome } from './write-command.js';
 
-export interface DriverNodeClientOptions {
+interface DriverNodeClientOptions {
   /** For logs, for example `cluster0 router`; never a connection string. */
   label: string;
   ring: ClientRing;

@@ -1,7 +1,7 @@
 import { Binary, Long, type MongoClient, type ClientSession } from 'mongodb';
 
 /** A server session that the caller chose, and the number of a transaction in it. */
-export interface ChosenSession {
+interface ChosenSession {
   /** 16 bytes of the session's UUID. */
   lsid: Uint8Array;
   txnNumber?: bigint;

@@ -30,7 +30,7 @@ export function valuesOf(documents: readonly Document[], field: string): unknown
 }
 
 /** The cursor of a reply; nothing for a refusal. */
-export interface ShownCursor {
+interface ShownCursor {
   readonly id?: number | Long;
   readonly firstBatch?: Document[];
   readonly nextBatch?: Document[];

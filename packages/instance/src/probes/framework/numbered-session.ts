@@ -1,7 +1,7 @@
 import { type ClientSession, type Document, Long } from 'mongodb';
 
 /** Runs a command in a session. */
-export type AskInSession = (db: string | null, command: Document, session: ClientSession) => Promise<Document>;
+type AskInSession = (db: string | null, command: Document, session: ClientSession) => Promise<Document>;
 
 /** No session has more than one. */
 const oneTransaction = Long.fromNumber(1);

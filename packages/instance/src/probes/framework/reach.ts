@@ -11,7 +11,7 @@ import { Server } from './server.js';
 import type { Topology, Version } from './probe.js';
 
 /** A login for the shards themselves, if it differs from that of the routers. */
-export interface ShardLogin {
+interface ShardLogin {
   readonly user: string;
   readonly password: string;
   readonly authSource: string;

@@ -15,7 +15,7 @@ const run_ms = 600_000;
 /** A router waits for the shard that is behind, which writes a tick every ten seconds. */
 const patienceDefault_ms = 15_000;
 
-export interface ProbeRun {
+interface ProbeRun {
   readonly reached: Reached;
   readonly probes: readonly Probe[];
   /** Also runs the probes that other users notice. */

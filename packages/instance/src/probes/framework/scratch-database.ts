@@ -16,7 +16,7 @@ export function newScratchName(): string {
   return `convoy_probe_${randomBytes(6).toString('hex')}`;
 }
 
-export interface MakeOptions {
+interface MakeOptions {
   /** How long the run may take. */
   readonly endsWithin_ms: number;
   /** Receives each command and its reply. */

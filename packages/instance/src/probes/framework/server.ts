@@ -12,7 +12,7 @@ export interface Asked {
 /** Sees every reply of a probe as plain JavaScript values, and returns what the probe will see. */
 export type Observer = (asked: Asked, reply: Document) => Document;
 
-export interface AskOptions {
+interface AskOptions {
   readonly session?: ClientSession;
   readonly signal?: AbortSignal;
 }

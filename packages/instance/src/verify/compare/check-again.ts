@@ -39,7 +39,7 @@ export interface Mismatch {
 }
 
 /** The result of another check of some suspects. */
-export interface SecondLook {
+interface SecondLook {
   /** Still different, but not proven. */
   suspects: Suspect[];
   proven: Mismatch[];

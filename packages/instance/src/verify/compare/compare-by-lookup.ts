@@ -8,7 +8,7 @@ import { findCommand, type Lookup, findDocuments, lookupName } from './find-docu
 const lookupsMax = 500;
 
 /** Progress callbacks of a comparison by lookups. */
-export interface LookupObserver {
+interface LookupObserver {
   found(findings: Finding[]): Promise<void>;
   /** Called for every compared batch; `bytes` of both sides together, as far as they were read whole. */
   compared(stats: { sourceDocuments: number; destinationDocuments: number; bytes: number }): void;

@@ -1,5 +1,4 @@
-import type { RawValue } from '../../bson/scan.js';
-import { bufferOf, ownedValue } from '../../bson/scan.js';
+import { type RawValue, bufferOf, ownedValue } from '../../bson/scan.js';
 import { batchesOf } from '../../cluster/batches.js';
 import { idOf } from './compare-group.js';
 import { findCommand, type Lookup, findDocuments, lookupName } from './find-documents.js';

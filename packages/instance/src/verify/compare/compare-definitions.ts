@@ -15,7 +15,7 @@ export interface NamespaceDifference extends Omit<CatalogDifference, 'kind'> {
 }
 
 /** What counts as a difference. */
-export interface DefinitionRules extends Pick<CompareOptions, 'destination' | 'remap' | 'skipped'> {
+interface DefinitionRules extends Pick<CompareOptions, 'destination' | 'remap' | 'skipped'> {
   source: Pick<ClusterClient, 'kind'>;
   /** False: the destination intentionally has other shard keys. */
   shardKeys: boolean;

@@ -5,7 +5,7 @@ import { bufferOf, findValue, nullValue, type RawValue } from '../../bson/scan.j
 export type MismatchKind = 'missingOnDestination' | 'extraOnDestination' | 'different';
 
 /** A document that differs between both sides. */
-export interface DocumentDifference {
+interface DocumentDifference {
   kind: MismatchKind;
   source: Uint8Array | null;
   destination: Uint8Array | null;

@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 /** Progress callbacks of the comparison of a range. */
-export interface RangeObserver {
+interface RangeObserver {
   /** Receives findings in the order of the range, and owns them. */
   found(findings: Finding[]): Promise<void>;
   /**

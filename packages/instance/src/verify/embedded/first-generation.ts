@@ -20,7 +20,7 @@ export class CollectionLeftError extends Error {
 }
 
 /** What comparing a part needs besides the dependencies. */
-export interface FirstGenerationHooks {
+interface FirstGenerationHooks {
   store: VerificationStore;
   /** Resolves while there is room for documents that differ. */
   untilRoom(signal: AbortSignal): Promise<void>;

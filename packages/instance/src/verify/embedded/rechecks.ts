@@ -24,7 +24,7 @@ const looksMax = 3;
 const again_ms = 1_000;
 
 /** Progress of applying, for checks of documents that differ. */
-export interface Rereading {
+interface Rereading {
   /** The source's current time. */
   sourceTime: bigint;
 }

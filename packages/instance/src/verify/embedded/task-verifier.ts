@@ -36,7 +36,7 @@ const poll_ms = 20;
 const wake_ms = 400;
 
 /** What a final check has to do. */
-export interface LastLook {
+interface LastLook {
   /** Cluster times up to which both sides count. */
   times: KnownTimes;
   /**

@@ -22,7 +22,7 @@ const batchDocumentsMax = 2_000;
 const namesMax = 500;
 
 /** A document that was written. */
-export interface Touch {
+interface Touch {
   database: string;
   name: string;
   id: RawValue;
@@ -31,7 +31,7 @@ export interface Touch {
 }
 
 /** Writes in order, and the time below which no others can arrive. */
-export interface TouchStep {
+interface TouchStep {
   touches: Touch[];
   readBelow: bigint;
   /** The cluster's own time at its reply; 0 if it did not report one. */

@@ -22,7 +22,7 @@ export type ComparisonFilter = Pick<StartRequest, 'includeNamespaces' | 'exclude
  * check, but changed too often for a proof. `incomplete`: documents of some collections were not compared. `equal`:
  * everything was compared and is the same.
  */
-export type ComparisonVerdict = 'equal' | 'different' | 'undecided' | 'incomplete';
+type ComparisonVerdict = 'equal' | 'different' | 'undecided' | 'incomplete';
 
 /** The result of a comparison; the files of its `ComparisonState` have the single mismatches. */
 export interface ComparisonOutcome extends DdlOutcome {

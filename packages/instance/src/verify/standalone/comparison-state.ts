@@ -25,7 +25,7 @@ export interface ComparisonTotals extends PartStats {
 }
 
 /** The result of checking some suspects. */
-export interface RecordedLook {
+interface RecordedLook {
   /** Those that remain. */
   suspects: readonly (SuspectOrigin & Suspect)[];
   mismatches: readonly { collection: number; mismatch: Mismatch }[];
@@ -35,7 +35,7 @@ export interface RecordedLook {
 }
 
 /** Progress of the later checks. */
-export interface GenerationState {
+interface GenerationState {
   number: number;
   /** Position in the suspects of the previous generation. */
   offset: number;

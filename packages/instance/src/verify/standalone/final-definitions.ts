@@ -13,13 +13,13 @@ import { readRecordedChoices } from './recorded-choices.js';
 import type { ComparisonPlan } from './comparison-plan.js';
 
 /** An object that both sides have, and whose documents were not compared. */
-export interface NotCompared {
+interface NotCompared {
   namespace: string;
   reason: string;
 }
 
 /** An index that a migration skipped, or took in another form, as its user chose. */
-export interface SkippedByChoice {
+interface SkippedByChoice {
   namespace: string;
   index: string;
   description: string;
@@ -39,7 +39,7 @@ export interface DdlOutcome {
 const readingsMax = 5;
 
 /** Which namespaces are compared, and their names on the destination. */
-export interface ComparedNames {
+interface ComparedNames {
   filter: NamespaceFilter;
   remap: NamespaceRemap;
 }

@@ -6,7 +6,7 @@ import { type MigrationRecord, MigrationRecords } from '../../store/migration-re
 import type { ComparisonDependencies } from './comparison-dependencies.js';
 
 /** What a migration between the compared clusters has recorded about single indexes. */
-export interface RecordedChoices {
+interface RecordedChoices {
   choices: IndexChoices;
   skipped: readonly SkippedIndex[];
 }
