@@ -36,9 +36,14 @@ export function compareCatalogs(source: Catalog, destination: Catalog, options: 
   const extra = destination
     .filter((entry) => !expected.has(namespaceOf(entry)))
     .map((entry) => difference('extra', entry, `${entry.type} is not on the source`));
-  return [...differences, ...extra].sort((a, b) =>
-    a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : 0,
-  );
+  return [...differences, ...extra].sort(byNamespace);
+}
+
+type Named = Pick<CatalogDifference, 'namespace'>;
+
+/** Orders differences. */
+export function byNamespace({ namespace: a }: Named, { namespace: b }: Named): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function compareEntry(

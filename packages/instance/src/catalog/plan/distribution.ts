@@ -59,7 +59,7 @@ export function distributeDatabases(
 ): Map<string, string> {
   const destinations = [...destinationShardIds].sort();
   const sources = [...sourceShardIds].sort();
-  const databases = groupByDatabase(catalog);
+  const databases = Map.groupBy(catalog, ({ database }) => database);
   if (sources.length === destinations.length) {
     const mapped = [...databases].map(([database, entries]): [string, string] => [
       database,
@@ -119,12 +119,6 @@ function shardAt(shards: readonly string[], position: number): string {
   const shard = shards[position];
   if (shard === undefined) throw new RangeError('A sharded destination has at least one shard');
   return shard;
-}
-
-function groupByDatabase(catalog: Catalog): Map<string, CatalogEntry[]> {
-  const groups = new Map<string, CatalogEntry[]>();
-  for (const entry of catalog) groups.set(entry.database, [...(groups.get(entry.database) ?? []), entry]);
-  return groups;
 }
 
 /** The primary of a database: the shard that most of its collections are on (from 8.0 on, some may be elsewhere). */

@@ -2,7 +2,7 @@ import type { Progress, VerificationSideProgress } from '@convoy/api/contract/pr
 import type { VerificationPhase } from '@convoy/api/contract/verification';
 import type { TaskVerification } from '../../store/task-record.js';
 import type { TaskVerifier } from '../../verify/embedded/task-verifier.js';
-import type { Side } from '../../verify/embedded/touched-keys.js';
+import type { Side } from '../../verify/compare/sides.js';
 import type { VerificationReadiness } from './verification-readiness.js';
 
 /** The stats of one sync task's verifier. */

@@ -1,6 +1,6 @@
-import { compareGroup, idOf, type MismatchKind } from './compare-group.js';
+import { compareGroup, idOf, kindOf, type MismatchKind } from './compare-group.js';
 import { differingPaths, type PathDifference } from './differing-paths.js';
-import { findDocuments, type FoundDocuments, type Lookup, lookupName } from './find-documents.js';
+import { findDocuments, findOnBothSides, type FoundDocuments, type Lookup, lookupName } from './find-documents.js';
 import type { Sides } from './sides.js';
 import { ownedValue, type RawValue } from '../../bson/scan.js';
 
@@ -58,12 +58,10 @@ export async function checkAgain(
   now_ms: number,
 ): Promise<SecondLook> {
   const ids = suspects.map(({ id }) => id);
-  const here = await findDocuments(lookups.source, ids);
-  const there = await findDocuments(lookups.destination, ids);
+  const found = await findOnBothSides(lookups, ids);
   const result: SecondLook = { suspects: [], proven: [], agreed: 0 };
   for (const before of suspects) {
-    const name = lookupName(before.id);
-    const sides = { source: foundOf(here, name), destination: foundOf(there, name) };
+    const sides = found(before.id);
     if (sides.source.digest === sides.destination.digest) {
       result.agreed += 1;
       continue;
@@ -75,16 +73,11 @@ export async function checkAgain(
   return result;
 }
 
-function foundOf(found: ReadonlyMap<string, FoundDocuments>, name: string): FoundDocuments {
-  return found.get(name) ?? { digest: '', documents: [] };
-}
-
 function lookedAt(before: Suspect, { source, destination }: Sides<FoundDocuments>, now_ms: number): Suspect {
   const isUnchanged = before.source === source.digest && before.destination === destination.digest;
   return {
     ...before,
-    kind:
-      source.digest === '' ? 'extraOnDestination' : destination.digest === '' ? 'missingOnDestination' : 'different',
+    kind: kindOf(source.digest, destination.digest),
     source: source.digest,
     destination: destination.digest,
     unchangedSince_ms: isUnchanged ? before.unchangedSince_ms : now_ms,

@@ -1,6 +1,6 @@
 import { ownedValue, type RawValue } from '../../bson/scan.js';
 import { batchesOf } from '../../cluster/batches.js';
-import { digestOf, idOf } from './compare-group.js';
+import { digestOf, idOf, kindOf } from './compare-group.js';
 import type { Finding } from './compare-range.js';
 import { findCommand, type Lookup, findDocuments, lookupName } from './find-documents.js';
 
@@ -47,14 +47,7 @@ async function* documentsOf(deps: Lookup): AsyncGenerator<Uint8Array[]> {
 }
 
 function grouped(documents: readonly Uint8Array[]): Map<string, Uint8Array[]> {
-  const groups = new Map<string, Uint8Array[]>();
-  for (const document of documents) {
-    const name = lookupName(idOf(document));
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [document]);
-    else group.push(document);
-  }
-  return groups;
+  return Map.groupBy(documents, (document) => lookupName(idOf(document)));
 }
 
 function idsOf(groups: ReadonlyMap<string, readonly Uint8Array[]>): RawValue[] {
@@ -62,6 +55,5 @@ function idsOf(groups: ReadonlyMap<string, readonly Uint8Array[]>): RawValue[] {
 }
 
 function findingOf([first]: readonly Uint8Array[], source: string, destination: string): Finding {
-  const kind = source === '' ? 'extraOnDestination' : destination === '' ? 'missingOnDestination' : 'different';
-  return { id: ownedValue(idOf(first ?? new Uint8Array())), kind, source, destination };
+  return { id: ownedValue(idOf(first ?? new Uint8Array())), kind: kindOf(source, destination), source, destination };
 }

@@ -9,20 +9,23 @@ import { findCommand, type Lookup, findDocuments, lookupName } from './find-docu
  * @throws what the clients throw
  */
 export async function inSameInsertionOrder(source: Lookup, destination: Lookup): Promise<boolean> {
-  await using here = new IdSequence(source);
-  await using there = new IdSequence(destination);
-  let [a, b] = [await here.next(), await there.next()];
-  while (a !== null && b !== null) {
-    if (same(a, b)) {
-      [a, b] = [await here.next(), await there.next()];
-      continue;
+  const [here, there] = [idsOf(source), idsOf(destination)];
+  try {
+    let [a, b] = [await next(here), await next(there)];
+    while (a !== null && b !== null) {
+      if (same(a, b)) {
+        [a, b] = [await next(here), await next(there)];
+        continue;
+      }
+      const [aIsThere, bIsHere] = [await exists(destination, a), await exists(source, b)];
+      if (aIsThere && bIsHere) return false;
+      if (!aIsThere) a = await next(here);
+      if (!bIsHere) b = await next(there);
     }
-    const [aIsThere, bIsHere] = [await exists(destination, a), await exists(source, b)];
-    if (aIsThere && bIsHere) return false;
-    if (!aIsThere) a = await here.next();
-    if (!bIsHere) b = await there.next();
+    return true;
+  } finally {
+    await Promise.all([here.return(), there.return()]);
   }
-  return true;
 }
 
 async function exists(deps: Lookup, id: RawValue): Promise<boolean> {
@@ -33,25 +36,13 @@ function same(a: RawValue, b: RawValue): boolean {
   return a.type === b.type && bufferOf(a.bytes).equals(b.bytes);
 }
 
-/** The `_id`s of a capped collection in insertion order. */
-class IdSequence implements AsyncDisposable {
-  readonly #ids: AsyncGenerator<RawValue>;
-
-  constructor(deps: Lookup) {
-    this.#ids = idsOf(deps);
-  }
-
-  /** Null at the end. */
-  async next(): Promise<RawValue | null> {
-    const id = await this.#ids.next();
-    return id.done === true ? null : ownedValue(id.value);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#ids.return(undefined);
-  }
+/** Null at the end. */
+async function next(ids: AsyncGenerator<RawValue, void>): Promise<RawValue | null> {
+  const { value } = await ids.next();
+  return value ?? null;
 }
 
+/** The `_id`s of a capped collection in insertion order. */
 async function* idsOf(deps: Lookup): AsyncGenerator<RawValue, void> {
   const { client, database, signal } = deps;
   const cursor = await client.openCursor(
@@ -59,5 +50,6 @@ async function* idsOf(deps: Lookup): AsyncGenerator<RawValue, void> {
     { ...findCommand({ ...deps, idsOnly: true }), sort: { $natural: 1 } },
     { signal },
   );
-  for await (const { documents } of batchesOf(cursor, signal)) for (const document of documents) yield idOf(document);
+  for await (const { documents } of batchesOf(cursor, signal))
+    for (const document of documents) yield ownedValue(idOf(document));
 }

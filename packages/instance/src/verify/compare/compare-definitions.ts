@@ -1,6 +1,11 @@
 import { elementType } from '../../bson/element-type.js';
 import { elementsOf } from '../../bson/scan.js';
-import { compareCatalogs, type CatalogDifference, type CompareOptions } from '../../catalog/plan/compare-catalogs.js';
+import {
+  byNamespace,
+  compareCatalogs,
+  type CatalogDifference,
+  type CompareOptions,
+} from '../../catalog/plan/compare-catalogs.js';
 import { type Catalog, type CatalogEntry, namespaceFrom, namespaceOf, type Sharding } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
@@ -37,15 +42,8 @@ export function compareDefinitions(
   const timeSeries = source.timeSeries.map((namespace) =>
     namespaceOf(deps.remap.toDestination(namespaceFrom(namespace))),
   );
-  const options = {
-    form: 'final',
-    indexScope: 'all',
-    skipped: deps.skipped,
-    destination: deps.destination,
-    remap: deps.remap,
-  } as const;
   const differences: NamespaceDifference[] = [
-    ...compareCatalogs(expected, destination.catalog, options),
+    ...compareCatalogs(expected, destination.catalog, { ...deps, form: 'final', indexScope: 'all' }),
     ...compareTimeSeries(timeSeries, destination.timeSeries),
     ...destination.inconsistentIndexes.map(({ namespace, index }): NamespaceDifference => ({
       kind: 'index',
@@ -54,7 +52,7 @@ export function compareDefinitions(
     })),
     ...destination.catalog.flatMap(wrongRanges),
   ];
-  return differences.sort((a, b) => (a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : 0));
+  return differences.sort(byNamespace);
 }
 
 /** Whether shard keys are compared at all. */
@@ -93,13 +91,7 @@ function wrongRanges(entry: CatalogEntry): NamespaceDifference[] {
 function isWhole({ chunks }: Sharding): boolean {
   const [first] = chunks;
   const last = chunks.at(-1);
-  if (
-    first === undefined ||
-    last === undefined ||
-    !isAll(first.min, elementType.minKey) ||
-    !isAll(last.max, elementType.maxKey)
-  )
-    return false;
+  if (!first || !last || !isAll(first.min, elementType.minKey) || !isAll(last.max, elementType.maxKey)) return false;
   return chunks.every((chunk, position) => {
     const next = chunks[position + 1];
     return next === undefined || Buffer.compare(chunk.max, next.min) === 0;

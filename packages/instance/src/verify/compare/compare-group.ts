@@ -4,6 +4,11 @@ import { bufferOf, findValue, nullValue, type RawValue } from '../../bson/scan.j
 /** What can be wrong with a document of the destination. */
 export type MismatchKind = 'missingOnDestination' | 'extraOnDestination' | 'different';
 
+/** What is wrong with the documents of an `_id`, by their digests on both sides. */
+export function kindOf(source: string, destination: string): MismatchKind {
+  return source === '' ? 'extraOnDestination' : destination === '' ? 'missingOnDestination' : 'different';
+}
+
 /** A document that differs between both sides. */
 interface DocumentDifference {
   kind: MismatchKind;

@@ -9,7 +9,7 @@ import { matchingAll } from '../../cluster/matching-all.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { documentDigest, idOf, joinedDigest } from './compare-group.js';
-import type { KnownTimes, Sides } from './sides.js';
+import type { KnownTimes, Side, Sides } from './sides.js';
 
 /** What one side has of an `_id`. */
 export interface FoundDocuments {
@@ -45,7 +45,7 @@ export function lookupsOn(
   signal: AbortSignal,
   filter?: Document,
 ): Sides<Lookup> {
-  const on = (side: keyof Sides<Lookup>): Lookup => ({
+  const on = (side: Side): Lookup => ({
     client: clusters[side].router,
     database: names[side].database,
     collection: names[side].name,
@@ -87,6 +87,17 @@ export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Pro
     }
   }
   return new Map([...groups].map(([name, group]) => [name, group.found()]));
+}
+
+/** The same on both sides: first on the source, so that the destination has that time to catch up. */
+export async function findOnBothSides(
+  lookups: Sides<Lookup>,
+  ids: readonly RawValue[],
+): Promise<(id: RawValue) => Sides<FoundDocuments>> {
+  const here = await findDocuments(lookups.source, ids);
+  const there = await findDocuments(lookups.destination, ids);
+  const none = { digest: '', documents: [] };
+  return (id) => ({ source: here.get(lookupName(id)) ?? none, destination: there.get(lookupName(id)) ?? none });
 }
 
 /** A read of one side: of all documents that it may show. */

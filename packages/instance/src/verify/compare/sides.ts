@@ -1,12 +1,27 @@
-import { clusterTimeOf } from '../../cluster/cluster-time.js';
+import { clusterTimeOf, highestTime } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { Retrying } from '../../cluster/retry.js';
 
+/** The sides of a comparison. */
+export type Side = 'source' | 'destination';
+export const sides = ['source', 'destination'] as const;
+
 /** A value for each side of a comparison. */
-export type Sides<Value> = Readonly<Record<'source' | 'destination', Value>>;
+export type Sides<Value> = Readonly<Record<Side, Value>>;
 
 /** Cluster times of both sides; a read after them sees everything written before. */
 export type KnownTimes = Sides<bigint>;
+
+/** Before everything. */
+export const noTimes: KnownTimes = { source: 0n, destination: 0n };
+
+/** The latest of some times, for each side. */
+export function latest(times: readonly KnownTimes[]): KnownTimes {
+  return {
+    source: highestTime(times.map(({ source }) => source)),
+    destination: highestTime(times.map(({ destination }) => destination)),
+  };
+}
 
 /** Times after everything acknowledged before. It writes nothing: a list of databases returns every shard's time. */
 export async function knownTimes(

@@ -1,10 +1,9 @@
 import { compareByLookup } from '../compare/compare-by-lookup.js';
 import { compareRange, type Finding } from '../compare/compare-range.js';
-import type { KnownTimes } from '../compare/sides.js';
+import type { KnownTimes, Side } from '../compare/sides.js';
 import { lookupsOn } from '../compare/find-documents.js';
 import { OrderedDocuments } from '../compare/ordered-documents.js';
-import { newDifference } from './difference-history.js';
-import { storedMismatch } from './stored-mismatch.js';
+import { firstSeen, storedMismatch } from './stored-mismatch.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerificationPart } from './verification-plan.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
@@ -19,46 +18,39 @@ export class CollectionLeftError extends Error {
   override readonly name = 'CollectionLeftError';
 }
 
-/** What comparing a part needs besides the dependencies. */
-interface FirstGenerationHooks {
+/** A part of a collection that is compared. */
+interface Comparing {
+  deps: VerifierDependencies;
   store: VerificationStore;
+  entry_: BookedCollection;
+  part: VerificationPart;
+  times: KnownTimes;
   /** Resolves while there is room for documents that differ. */
-  untilRoom(signal: AbortSignal): Promise<void>;
+  untilRoom: (signal: AbortSignal) => Promise<void>;
   /** Called once documents that differ were stored. */
-  found(count: number): void;
+  found: (count: number) => void;
+  signal: AbortSignal;
 }
 
 /**
  * Compares a part of a collection from where it stopped. It stores differences before it stores progress.
  * @throws CollectionLeftError; what the clients throw after their retries
  */
-export async function comparePart(
-  deps: VerifierDependencies,
-  hooks: FirstGenerationHooks,
-  entry_: BookedCollection,
-  part: VerificationPart,
-  times: KnownTimes,
-  signal: AbortSignal,
-): Promise<void> {
-  await (entry_.collection.unordered ? compareUnordered : compareOrdered)(deps, hooks, entry_, part, times, signal);
+export async function comparePart(comparing: Comparing): Promise<void> {
+  const { store, entry_, part } = comparing;
+  await (entry_.collection.unordered ? compareUnordered : compareOrdered)(comparing);
   part.done = true;
-  refuseLeft(hooks, entry_);
-  await hooks.store.savePart(entry_, part);
+  refuseLeft(comparing);
+  await store.savePart(entry_, part);
 }
 
-async function compareOrdered(
-  deps: VerifierDependencies,
-  hooks: FirstGenerationHooks,
-  entry_: BookedCollection,
-  part: VerificationPart,
-  times: KnownTimes,
-  signal: AbortSignal,
-): Promise<void> {
+async function compareOrdered(comparing: Comparing): Promise<void> {
+  const { deps, entry_, part, times, signal } = comparing;
   const { on, sizeBytes, documentCount, documentFilter } = entry_.collection;
   const { lower, upper } = part;
   const documentBytes = sizeBytes / Math.max(1, documentCount);
   const before = { source: part.source, destination: part.destination };
-  const reading = (side: 'source' | 'destination') =>
+  const reading = (side: Side) =>
     new OrderedDocuments(
       deps[side].router,
       {
@@ -77,13 +69,13 @@ async function compareOrdered(
   };
   try {
     await compareRange(source, destination, {
-      found: (findings) => store(deps, hooks, entry_, findings),
+      found: (findings) => save(comparing, findings),
       async reached(next) {
         count();
-        await mayGoOn(deps, hooks, entry_, signal);
+        await mayGoOn(comparing);
         if (deps.clock.monotonic_ms() - recorded_ms < record_ms) return;
         part.lower = next;
-        await hooks.store.savePart(entry_, part);
+        await comparing.store.savePart(entry_, part);
         recorded_ms = deps.clock.monotonic_ms();
       },
     });
@@ -94,22 +86,16 @@ async function compareOrdered(
 }
 
 /** Compares a collection without a known order as a whole; a failure restarts it from the beginning. */
-async function compareUnordered(
-  deps: VerifierDependencies,
-  hooks: FirstGenerationHooks,
-  entry_: BookedCollection,
-  part: VerificationPart,
-  times: KnownTimes,
-  signal: AbortSignal,
-): Promise<void> {
+async function compareUnordered(comparing: Comparing): Promise<void> {
+  const { deps, entry_, part, times, signal } = comparing;
   const { on, documentFilter } = entry_.collection;
   const { source, destination } = lookupsOn(deps, on, times, signal, documentFilter);
   const compare = async (): Promise<void> => {
     [part.source, part.destination] = [0, 0];
     await compareByLookup(source, destination, {
       async found(findings) {
-        await mayGoOn(deps, hooks, entry_, signal);
-        await store(deps, hooks, entry_, findings);
+        await mayGoOn(comparing);
+        await save(comparing, findings);
       },
       compared(batch) {
         part.source += batch.sourceDocuments;
@@ -120,40 +106,25 @@ async function compareUnordered(
   await deps.retrying('compare by lookup', compare, signal);
 }
 
-async function mayGoOn(
-  deps: VerifierDependencies,
-  hooks: FirstGenerationHooks,
-  entry_: BookedCollection,
-  signal: AbortSignal,
-): Promise<void> {
-  const { migration } = deps;
-  while (migration.isApplyBehind || migration.isDraining) await deps.clock.sleep(pause_ms, signal);
-  await hooks.untilRoom(signal);
-  refuseLeft(hooks, entry_);
+async function mayGoOn(comparing: Comparing): Promise<void> {
+  const { deps, untilRoom, signal } = comparing;
+  const { migration, clock } = deps;
+  while (migration.isApplyBehind || migration.isDraining) await clock.sleep(pause_ms, signal);
+  await untilRoom(signal);
+  refuseLeft(comparing);
 }
 
-async function store(
-  { storage, clock }: VerifierDependencies,
-  hooks: FirstGenerationHooks,
-  entry_: BookedCollection,
-  findings: readonly Finding[],
-): Promise<void> {
+async function save(comparing: Comparing, findings: readonly Finding[]): Promise<void> {
+  const { deps, store, entry_, found } = comparing;
   if (findings.length === 0) return;
-  refuseLeft(hooks, entry_);
-  const now = new Date(clock.now_ms());
-  await storage.saveMismatches(
-    findings.map(({ id, kind }) =>
-      storedMismatch(
-        entry_.collection,
-        id,
-        { kind, paths: [] },
-        { first: now, last: now, looks: 1, ordinal: hooks.store.ordinal, history: newDifference },
-      ),
-    ),
+  refuseLeft(comparing);
+  const seen = firstSeen(deps.clock, store.ordinal);
+  await deps.storage.saveMismatches(
+    findings.map(({ id, kind }) => storedMismatch(entry_.collection, id, { kind, paths: [] }, seen)),
   );
-  hooks.found(findings.length);
+  found(findings.length);
 }
 
-function refuseLeft({ store }: FirstGenerationHooks, entry_: BookedCollection): void {
+function refuseLeft({ store, entry_ }: Comparing): void {
   if (store.get(entry_.collection.key) !== entry_) throw new CollectionLeftError();
 }

@@ -1,8 +1,8 @@
 import type { RawValue } from '../../bson/scan.js';
-import { compareGroup, type MismatchKind } from '../compare/compare-group.js';
+import { compareGroup, kindOf, type MismatchKind } from '../compare/compare-group.js';
 import type { KnownTimes } from '../compare/sides.js';
 import { differingPaths, type PathDifference } from '../compare/differing-paths.js';
-import { findDocuments, lookupName, lookupsOn } from '../compare/find-documents.js';
+import { findOnBothSides, lookupName, lookupsOn } from '../compare/find-documents.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 import type { CollectionToVerify } from './verification-plan.js';
 
@@ -32,20 +32,14 @@ export async function lookAt(
   signal: AbortSignal,
 ): Promise<Map<string, Difference>> {
   const lookups = lookupsOn(deps, collection.on, times, signal, collection.documentFilter);
-  const here = await findDocuments(lookups.source, ids);
-  const there = await findDocuments(lookups.destination, ids);
+  const found = await findOnBothSides(lookups, ids);
   const differences = new Map<string, Difference>();
   for (const id of ids) {
-    const wanted = lookupName(id);
-    const [source, destination] = [here.get(wanted), there.get(wanted)];
-    if (source?.digest === destination?.digest) continue;
-    const kind =
-      source?.digest === '' ? 'extraOnDestination' : destination?.digest === '' ? 'missingOnDestination' : 'different';
-    const state = `${source?.digest ?? ''}/${destination?.digest ?? ''}`;
-    differences.set(wanted, {
-      ...differenceOf(kind, source?.documents ?? null, destination?.documents ?? null),
-      state,
-    });
+    const { source, destination } = found(id);
+    if (source.digest === destination.digest) continue;
+    const kind = kindOf(source.digest, destination.digest);
+    const state = `${source.digest}/${destination.digest}`;
+    differences.set(lookupName(id), { ...differenceOf(kind, source.documents, destination.documents), state });
   }
   return differences;
 }

@@ -1,7 +1,6 @@
-import { highestTime } from '../../cluster/cluster-time.js';
 import { isLossless } from '../../bson/lossless.js';
 import { mapBounded } from '../../catalog/map-bounded.js';
-import { type KnownTimes, knownTimes } from '../compare/sides.js';
+import { type KnownTimes, knownTimes, latest, noTimes, type Side } from '../compare/sides.js';
 import type { SideFollower } from './side-follower.js';
 import { Turns } from './turns.js';
 import { storedPlan, type CollectionToVerify } from './verification-plan.js';
@@ -51,12 +50,7 @@ export class Planner {
     const ready = waiting.filter(({ collection }) => copied.has(collection.key));
     if (ready.length === 0) return;
     const present = await knownTimes(deps, signal);
-    const read = (side: 'source' | 'destination'): bigint[] =>
-      followers.filter((follower) => follower.side === side).map(({ position }) => position ?? 0n);
-    const times = {
-      source: highestTime([present.source, ...read('source')]),
-      destination: highestTime([present.destination, ...read('destination')]),
-    };
+    const times = latest([present, ...followers.map(({ side, position }) => ({ ...noTimes, [side]: position ?? 0n }))]);
     const plans = await mapBounded(
       ready,
       parallelMax,
@@ -80,7 +74,7 @@ async function planOne(
 ) {
   const isWhole = collection.unordered || collection.capped;
   const bounds = isWhole ? [] : (await deps.migration.boundsOf(collection, signal)).filter(isLossless);
-  const count = (side: 'source' | 'destination') =>
+  const count = (side: Side) =>
     deps.retrying(
       'count documents',
       async () => {

@@ -1,18 +1,11 @@
 import type { RawValue } from '../../bson/scan.js';
-import { highestTime } from '../../cluster/cluster-time.js';
 import type { LastingDifferences } from '../../store/task-record.js';
-import type { KnownTimes } from '../compare/sides.js';
+import { type KnownTimes, latest, noTimes, sides } from '../compare/sides.js';
 import { lookupName } from '../compare/find-documents.js';
-import {
-  type DifferenceHistory,
-  isGivenUp,
-  newDifference,
-  nextHistory,
-  noLastingDifferences,
-} from './difference-history.js';
+import { type DifferenceHistory, isGivenUp, nextHistory, noLastingDifferences } from './difference-history.js';
 import { type Difference, lookAt, lookupsMax } from './look.js';
-import { restoredMismatch, storedMismatch, type StoredMismatch } from './stored-mismatch.js';
-import { sides, type TouchedKey } from './touched-keys.js';
+import { firstSeen, restoredMismatch, storedMismatch, type StoredMismatch } from './stored-mismatch.js';
+import type { TouchedKey } from './touched-keys.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 
@@ -89,7 +82,7 @@ export class Rechecks {
     if (due.length === 0) return false;
     await this.#look(
       due,
-      { source: 0n, destination: 0n },
+      noTimes,
       (key) => {
         if (key.looks + 1 >= looksMax) return false;
         this.store.keys.keep(key, clock.monotonic_ms() + again_ms, sourceTime);
@@ -122,10 +115,7 @@ export class Rechecks {
 
   /** Checks every document that differed once, and hands those that differ permanently over for a re-read. */
   async rereadMismatches(rereading: Rereading, signal: AbortSignal): Promise<void> {
-    const { lasting } = await this.#lookAtAllStored(
-      { times: { source: 0n, destination: 0n }, isAllowed: () => false, rereading },
-      signal,
-    );
+    const { lasting } = await this.#lookAtAllStored({ times: noTimes, isAllowed: () => false, rereading }, signal);
     this.#lasting = lasting;
   }
 
@@ -139,7 +129,8 @@ export class Rechecks {
     this.#foundSince = 0;
     for (;;) {
       const stored = (await this.deps.storage.mismatchesAfter(after, lookupsMax)).map(restoredMismatch);
-      for (const group of groupsOf(stored)) differing += await this.#lookAtGroup(group, look, lasting, signal);
+      for (const group of Map.groupBy(stored, ({ key }) => key).values())
+        differing += await this.#lookAtGroup(group, look, lasting, signal);
       const last = stored.at(-1);
       if (last === undefined) break;
       after = last.name;
@@ -161,21 +152,11 @@ export class Rechecks {
     for (const key of keys) store.keys.begin(key);
     const times = latest([floor, ...planned(entry_), ...keys.map(({ last }) => last)]);
     const differences = await this.#differences(entry_, keys, times, signal);
-    const now = new Date(deps.clock.now_ms());
+    const seen = firstSeen(deps.clock, store.ordinal);
     const settled = keys.filter((key) => !(differences.has(key.idClass) && keeps(key)));
     const differing = settled.flatMap(({ id, idClass }) => {
       const difference = differences.get(idClass);
-      return difference === undefined
-        ? []
-        : [
-            storedMismatch(entry_.collection, id, difference, {
-              first: now,
-              last: now,
-              looks: 1,
-              ordinal: store.ordinal,
-              history: newDifference,
-            }),
-          ];
+      return difference === undefined ? [] : [storedMismatch(entry_.collection, id, difference, seen)];
     });
     if (differing.length > 0 && store.get(entry_.collection.key) === entry_) {
       await deps.storage.saveMismatches(differing);
@@ -264,23 +245,4 @@ function count(lasting: LastingDifferences, history: DifferenceHistory, { collec
 
 function planned({ plan }: BookedCollection): KnownTimes[] {
   return plan === null ? [] : [plan.times];
-}
-
-/** The latest of some times, for each side. */
-export function latest(times: readonly KnownTimes[]): KnownTimes {
-  return {
-    source: highestTime(times.map(({ source }) => source)),
-    destination: highestTime(times.map(({ destination }) => destination)),
-  };
-}
-
-/** Groups keys by collection; they arrive in the order of their collections. */
-function groupsOf(mismatches: readonly StoredMismatch[]): StoredMismatch[][] {
-  const groups = new Map<string, StoredMismatch[]>();
-  for (const mismatch of mismatches) {
-    const group = groups.get(mismatch.key);
-    if (group === undefined) groups.set(mismatch.key, [mismatch]);
-    else group.push(mismatch);
-  }
-  return [...groups.values()];
 }

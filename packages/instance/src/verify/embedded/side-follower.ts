@@ -1,6 +1,6 @@
 import { secondsOf } from '../../cluster/cluster-time.js';
 import { Condition } from '../../store/condition.js';
-import type { Side } from './touched-keys.js';
+import type { Side } from '../compare/sides.js';
 import { TouchedStream, TouchesLostError } from './touched-stream.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { CollectionToVerify } from './verification-plan.js';

@@ -3,11 +3,12 @@ import type { Binary, Document } from 'mongodb';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/stored-value.js';
+import type { Clock } from '../../cluster/clock.js';
 import { encodeUtf8 } from '../../bson/utf8.js';
 import { lookupName } from '../compare/find-documents.js';
 import { namedOnBothSides } from '../compare/named-on-both-sides.js';
 import type { Difference } from './look.js';
-import { restoredHistory, type DifferenceHistory, storedHistory } from './difference-history.js';
+import { type DifferenceHistory, newDifference, restoredHistory, storedHistory } from './difference-history.js';
 import type { CollectionToVerify } from './verification-plan.js';
 
 /** A document that differed at the last check. */
@@ -23,25 +24,32 @@ export interface StoredMismatch {
   history: DifferenceHistory;
 }
 
+/** When a mismatch was seen, how often, and what is known of it. */
+interface Seen extends Pick<StoredMismatch, 'looks' | 'ordinal' | 'history'> {
+  first: Date;
+  last: Date;
+}
+
+/** A mismatch that is seen now for the first time. */
+export function firstSeen(clock: Pick<Clock, 'now_ms'>, ordinal: number): Seen {
+  const now = new Date(clock.now_ms());
+  return { first: now, last: now, looks: 1, ordinal, history: newDifference };
+}
+
 /** Its document in the metadata database. */
 export function storedMismatch(
   collection: CollectionToVerify,
   id: RawValue,
-  difference: Pick<Difference, 'kind' | 'paths'>,
-  seen: { first: Date; last: Date; looks: number; ordinal: number; history: DifferenceHistory },
+  { kind, paths }: Pick<Difference, 'kind' | 'paths'>,
+  { first, last, looks, ordinal, history }: Seen,
 ): Document & { _id: string } {
   return {
     _id: mismatchName(collection.key, id),
     key: collection.key,
     ...namedOnBothSides(collection.namespace, namespaceOf(collection.on.destination)),
     id: storedValue(id),
-    kind: difference.kind,
-    paths: difference.paths,
-    firstSeen: seen.first,
-    lastSeen: seen.last,
-    looks: seen.looks,
-    ordinal: seen.ordinal,
-    standing: storedHistory(seen.history),
+    ...{ kind, paths, firstSeen: first, lastSeen: last, looks, ordinal },
+    standing: storedHistory(history),
   };
 }
 

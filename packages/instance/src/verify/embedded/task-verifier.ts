@@ -5,14 +5,13 @@ import type { LastingDifferences } from '../../store/task-record.js';
 import { runTogether } from '../../store/run-together.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
-import { type KnownTimes, knownTimes } from '../compare/sides.js';
+import { type KnownTimes, knownTimes, latest, noTimes, type Side, type Sides } from '../compare/sides.js';
 import { lookupsOn } from '../compare/find-documents.js';
 import { CollectionLeftError, comparePart } from './first-generation.js';
 import { Planner } from './planning.js';
-import { latest, Rechecks } from './rechecks.js';
+import { Rechecks } from './rechecks.js';
 import { SideFollower } from './side-follower.js';
 import { noLastingDifferences } from './difference-history.js';
-import type { Side } from './touched-keys.js';
 import { TouchesLostError } from './touched-stream.js';
 import { type BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
@@ -52,10 +51,7 @@ interface LastLook {
 }
 
 /** Where an earlier process stopped. */
-export interface VerifierStart {
-  source: bigint | null;
-  destination: bigint | null;
-}
+export type VerifierStart = Sides<bigint | null>;
 
 /**
  * Verifies one sync task's part of a migration. It compares its parts of all collections once, then every document that
@@ -69,7 +65,7 @@ export class TaskVerifier {
   readonly #followers: Record<Side, SideFollower>;
   readonly #planner: Planner;
   #hasCompared = false;
-  #floor: KnownTimes = { source: 0n, destination: 0n };
+  #floor = noTimes;
   readonly #turn = new SerialQueue();
   #planning = false;
   #isLastLook = false;
@@ -246,7 +242,13 @@ export class TaskVerifier {
       const { entry_, part } = next;
       const times = latest([this.#floor, entry_.plan?.times ?? this.#floor]);
       try {
-        await comparePart(this.deps, this.#hooks(), entry_, part, times, stop);
+        await comparePart({
+          ...{ deps: this.deps, store: this.#store, entry_, part, times, signal: stop },
+          untilRoom: async (signal) => {
+            while (this.mismatches >= mismatchesMax) await this.deps.clock.sleep(disturbed_ms, signal);
+          },
+          found: (count) => this.#rechecks.found(count),
+        });
         disturbances = 0;
       } catch (error) {
         disturbances += 1;
@@ -256,16 +258,6 @@ export class TaskVerifier {
         this.#store.release(part);
       }
     }
-  }
-
-  #hooks() {
-    return {
-      store: this.#store,
-      untilRoom: async (signal: AbortSignal): Promise<void> => {
-        while (this.mismatches >= mismatchesMax) await this.deps.clock.sleep(disturbed_ms, signal);
-      },
-      found: (count: number): void => this.#rechecks.found(count),
-    };
   }
 
   async #follow(side: Side, signal: AbortSignal): Promise<void> {

@@ -1,9 +1,6 @@
+import { type Side, sides } from '../compare/sides.js';
 import { lookupName } from '../compare/find-documents.js';
 import type { RawValue } from '../../bson/scan.js';
-
-/** The sides of a comparison. */
-export type Side = 'source' | 'destination';
-export const sides = ['source', 'destination'] as const;
 
 /** A key that was written since it was compared. */
 export interface TouchedKey {

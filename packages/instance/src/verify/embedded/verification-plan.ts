@@ -3,7 +3,7 @@ import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/stored-value.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
-import type { KnownTimes } from '../compare/sides.js';
+import type { KnownTimes, Sides } from '../compare/sides.js';
 
 /** A collection of the migration that its verifier compares. */
 export interface CollectionToVerify {
@@ -16,7 +16,7 @@ export interface CollectionToVerify {
   /** Its name on the source, as mismatches are reported. */
   namespace: string;
   /** Where each side has it. */
-  on: Readonly<Record<'source' | 'destination', Namespace>>;
+  on: Sides<Namespace>;
   /** It has a collation or no `_id` index: Convoy cannot read it in the order of `_id`, and compares it in one part. */
   unordered: boolean;
   /** Servers drop its oldest documents without events. */
@@ -35,7 +35,7 @@ export interface VerificationPlan {
   bounds: readonly RawValue[];
   times: KnownTimes;
   /** Estimates at the time of planning. */
-  documents: { source: number; destination: number };
+  documents: Sides<number>;
 }
 
 export function storedPlan({ bounds, times, documents }: VerificationPlan): Document {

@@ -2,7 +2,8 @@ import type { Document } from 'mongodb';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import { SerialQueue } from '../../store/serial-queue.js';
-import { type Side, TouchedKeys } from './touched-keys.js';
+import type { Side } from '../compare/sides.js';
+import { TouchedKeys } from './touched-keys.js';
 import {
   partsOf,
   restoredPart,

@@ -1,10 +1,9 @@
 import type { RawValue } from '../../bson/scan.js';
 import { mapBounded } from '../../catalog/map-bounded.js';
-import type { Suspect } from '../compare/check-again.js';
 import { compareByLookup } from '../compare/compare-by-lookup.js';
 import { compareRange, type Finding } from '../compare/compare-range.js';
 import { type ComparedCollection, type ComparisonPartition, readOf } from './compared-collection.js';
-import type { KnownTimes } from '../compare/sides.js';
+import type { KnownTimes, Side } from '../compare/sides.js';
 import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
 import type { PartStats } from './comparison-journal.js';
 import { OrderedDocuments } from '../compare/ordered-documents.js';
@@ -32,18 +31,9 @@ async function compareOrdered(
   times: KnownTimes,
 ): Promise<void> {
   const { state, clock, options, retrying, signal } = deps;
-  const source = new OrderedDocuments(
-    deps.source.router,
-    readOf(collection, whole, 'source', times.source),
-    retrying,
-    signal,
-  );
-  const destination = new OrderedDocuments(
-    deps.destination.router,
-    readOf(collection, whole, 'destination', times.destination),
-    retrying,
-    signal,
-  );
+  const reading = (side: Side) =>
+    new OrderedDocuments(deps[side].router, readOf(collection, whole, side, times[side]), retrying, signal);
+  const [source, destination] = [reading('source'), reading('destination')];
   const attempt = state.nextAttempt();
   let partition = whole;
   let part = new PartCount(source, destination);
@@ -52,10 +42,7 @@ async function compareOrdered(
     await compareRange(source, destination, {
       async found(findings) {
         part.suspects += findings.length;
-        await state.addSuspects(
-          originOf(partition, attempt),
-          findings.map((finding) => suspectOf(finding, clock.now_ms())),
-        );
+        await addSuspects(deps, partition, attempt, findings);
       },
       async reached(next: RawValue) {
         if (clock.monotonic_ms() - recorded_ms < options.record_ms) return;
@@ -109,7 +96,7 @@ async function compareUnordered(
   partition: ComparisonPartition,
   times: KnownTimes,
 ): Promise<void> {
-  const { state, clock, retrying, signal } = deps;
+  const { state, retrying, signal } = deps;
   const sides = lookupSides(deps, collection, times);
   await retrying(
     'compare by lookup',
@@ -119,10 +106,7 @@ async function compareUnordered(
       await compareByLookup(sides.source, sides.destination, {
         async found(findings) {
           stats.suspects += findings.length;
-          await state.addSuspects(
-            originOf(partition, attempt),
-            findings.map((finding) => suspectOf(finding, clock.now_ms())),
-          );
+          await addSuspects(deps, partition, attempt, findings);
         },
         compared(batch) {
           stats.sourceDocuments += batch.sourceDocuments;
@@ -136,22 +120,16 @@ async function compareUnordered(
   );
 }
 
-function originOf(
+async function addSuspects(
+  { state, clock }: ComparisonDependencies,
   { number, collection }: ComparisonPartition,
   attempt: number,
-): { collection: number; partition: number; attempt: number } {
-  return { collection, partition: number, attempt };
-}
-
-function suspectOf({ id, kind, source, destination }: Finding, now_ms: number): Suspect {
-  return {
-    id,
-    kind,
-    source,
-    destination,
-    unchangedSince_ms: now_ms,
-    unchangedLooks: 1,
-    firstSeen_ms: now_ms,
-    looks: 1,
-  };
+  findings: readonly Finding[],
+): Promise<void> {
+  const now_ms = clock.now_ms();
+  const first = { unchangedSince_ms: now_ms, unchangedLooks: 1, firstSeen_ms: now_ms, looks: 1 };
+  await state.addSuspects(
+    { collection, partition: number, attempt },
+    findings.map((finding) => ({ ...finding, ...first })),
+  );
 }

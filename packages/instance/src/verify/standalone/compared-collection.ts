@@ -1,5 +1,6 @@
 import type { RawValue } from '../../bson/scan.js';
 import type { Namespace } from '../../cluster/namespace.js';
+import type { Side } from '../compare/sides.js';
 import type { OrderedRead } from '../compare/ordered-documents.js';
 
 /** A collection that is on both sides. */
@@ -35,7 +36,7 @@ export interface ComparisonPartition {
 }
 
 /** The collection's namespace on one side. */
-export function namespaceOn(side: 'source' | 'destination', collection: ComparedCollection): Namespace {
+export function namespaceOn(side: Side, collection: ComparedCollection): Namespace {
   return side === 'source' ? collection : collection.destination;
 }
 
@@ -46,7 +47,7 @@ export function namespaceOn(side: 'source' | 'destination', collection: Compared
 export function readOf(
   collection: ComparedCollection,
   { lower, upper }: ComparisonPartition,
-  side: 'source' | 'destination',
+  side: Side,
   after: bigint,
 ): OrderedRead {
   const { sizeBytes, documentCount } = collection;

@@ -7,6 +7,7 @@ import type { CatalogReport } from '../../catalog/read/read-catalog.js';
 import { isUnordered } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { sampleIdsOrNone } from '../../cluster/sample-ids.js';
+import type { Sides } from '../compare/sides.js';
 import type { ComparedCollection, ComparisonPartition } from './compared-collection.js';
 
 /** What to compare: fixed at the start of a comparison. */
@@ -30,7 +31,7 @@ const partitionsPerReader = 4;
  */
 export async function planComparison(
   source: ClusterClient,
-  reports: Record<'source' | 'destination', CatalogReport>,
+  reports: Sides<CatalogReport>,
   remap: NamespaceRemap,
   readers: number,
   signal: AbortSignal,
@@ -43,15 +44,12 @@ export async function planComparison(
   const collections = both.map(([entry, other], number) => comparedCollection(number, entry, other));
   const partitions: ComparisonPartition[] = [];
   for (const collection of [...collections].sort((a, b) => b.sizeBytes - a.sizeBytes)) {
-    const bounds = [null, ...(await boundsOf(source, collection, readers * partitionsPerReader, signal)), null];
-    for (const [position, lower] of bounds.slice(0, -1).entries()) {
+    const bounds = await boundsOf(source, collection, readers * partitionsPerReader, signal);
+    for (const [position, lower] of [null, ...bounds].entries())
       partitions.push({
-        number: partitions.length,
-        collection: collection.number,
-        lower,
-        upper: bounds[position + 1] ?? null,
+        ...{ number: partitions.length, collection: collection.number },
+        ...{ lower, upper: bounds[position] ?? null },
       });
-    }
   }
   return { collections, partitions };
 }

@@ -8,8 +8,15 @@ import type { ComparisonPlan } from './comparison-plan.js';
 import { FolderLock } from './folder-lock.js';
 import { LineFile } from './line-file.js';
 import { describeMismatch, type DescribedMismatch, describeSuspect } from './described-mismatch.js';
-import { readPlan, writePlan } from './stored-plan.js';
-import { restoreSuspect, storeSuspect, type SuspectOrigin, textOfValue, valueOfText } from './stored-suspect.js';
+import { readPlan, type RecordedPlan, writePlan } from './stored-plan.js';
+import {
+  restoreSuspect,
+  type StoredSuspect,
+  storeSuspect,
+  type SuspectOrigin,
+  textOfValue,
+  valueOfText,
+} from './stored-suspect.js';
 
 /** Attempts of one run are numbered within this. */
 const attemptsPerRun = 2 ** 20;
@@ -27,7 +34,7 @@ export interface ComparisonTotals extends PartStats {
 /** The result of checking some suspects. */
 interface RecordedLook {
   /** Those that remain. */
-  suspects: readonly (SuspectOrigin & Suspect)[];
+  suspects: readonly StoredSuspect[];
   mismatches: readonly { collection: number; mismatch: Mismatch }[];
   /** How many `_id`s were equal, and how many are proven different. */
   agreed: number;
@@ -57,9 +64,7 @@ export class ComparisonState implements AsyncDisposable {
     agreed: 0,
   };
   readonly generation: GenerationState = { number: 0, offset: 0 };
-  #plan: ComparisonPlan | null = null;
-  #identity: string | null = null;
-  #started_ms = 0;
+  #recorded: RecordedPlan | null = null;
   #run = 0;
   #attempts = 0;
   #nextPartition = 0;
@@ -94,17 +99,17 @@ export class ComparisonState implements AsyncDisposable {
 
   /** Null before the plan. */
   get plan(): ComparisonPlan | null {
-    return this.#plan;
+    return this.#recorded?.plan ?? null;
   }
 
   /** What the plan was made for; null before the plan. */
   get identity(): string | null {
-    return this.#identity;
+    return this.#recorded?.identity ?? null;
   }
 
   /** When the comparison was started, milliseconds since 1970. */
   get started_ms(): number {
-    return this.#started_ms;
+    return this.#recorded?.started_ms ?? 0;
   }
 
   /** Processes that have worked on it, including this one. */
@@ -114,12 +119,13 @@ export class ComparisonState implements AsyncDisposable {
 
   /** Records what to compare. */
   async begin(identity: string, started_ms: number, plan: ComparisonPlan): Promise<void> {
-    await writePlan(join(this.folder, 'plan.json'), { identity, started_ms, plan });
-    this.#adopt(identity, started_ms, plan);
+    const recorded = { identity, started_ms, plan };
+    await writePlan(join(this.folder, 'plan.json'), recorded);
+    this.#adopt(recorded);
   }
 
   collection(number: number): ComparedCollection {
-    const collection = this.#plan?.collections[number];
+    const collection = this.plan?.collections[number];
     if (collection === undefined) throw new Error(`the plan has no collection ${number}`);
     return collection;
   }
@@ -138,7 +144,7 @@ export class ComparisonState implements AsyncDisposable {
 
   /** Records that a partition was compared to its end. */
   async finish(partition: ComparisonPartition, attempt: number, stats: PartStats): Promise<void> {
-    if (stats.suspects > 0) await (await this.#suspectFile(0)).sync();
+    await this.#syncSuspects(stats);
     await this.#record({ step: 'done', partition: partition.number, attempt, stats });
   }
 
@@ -149,7 +155,7 @@ export class ComparisonState implements AsyncDisposable {
     stats: PartStats,
     bound: RawValue,
   ): Promise<ComparisonPartition> {
-    if (stats.suspects > 0) await (await this.#suspectFile(0)).sync();
+    await this.#syncSuspects(stats);
     const rest = { ...partition, number: this.#nextPartition, lower: bound };
     await this.#record({
       step: 'split',
@@ -163,7 +169,7 @@ export class ComparisonState implements AsyncDisposable {
   }
 
   /** The suspects of a generation from a position on, each with the position after it. */
-  async *suspects(generation: number, from: number): AsyncGenerator<{ suspect: SuspectOrigin & Suspect; end: number }> {
+  async *suspects(generation: number, from: number): AsyncGenerator<{ suspect: StoredSuspect; end: number }> {
     const file = await this.#suspectFile(generation);
     for await (const { value, end } of file.lines(from)) {
       const suspect = restoreSuspect(value);
@@ -228,7 +234,7 @@ export class ComparisonState implements AsyncDisposable {
   async #restore(): Promise<void> {
     const recorded = await readPlan(join(this.folder, 'plan.json'));
     if (recorded === null) await this.journal.truncate(0);
-    else this.#adopt(recorded.identity, recorded.started_ms, recorded.plan);
+    else this.#adopt(recorded);
     for await (const { value } of this.journal.lines()) this.#apply(parseJournalEntry(value));
     // Whatever follows the last recorded step is written again.
     await this.mismatchFile.truncate(this.#lengths.mismatches);
@@ -239,12 +245,11 @@ export class ComparisonState implements AsyncDisposable {
     await this.journal.sync();
   }
 
-  #adopt(identity: string, started_ms: number, plan: ComparisonPlan): void {
-    this.#plan = plan;
-    this.#identity = identity;
-    this.#started_ms = started_ms;
-    this.#nextPartition = plan.partitions.length;
-    for (const partition of plan.partitions) this.pending.set(partition.number, partition);
+  #adopt(recorded: RecordedPlan): void {
+    this.#recorded = recorded;
+    const { partitions } = recorded.plan;
+    this.#nextPartition = partitions.length;
+    for (const partition of partitions) this.pending.set(partition.number, partition);
   }
 
   async #record(entry: JournalEntry): Promise<void> {
@@ -279,14 +284,11 @@ export class ComparisonState implements AsyncDisposable {
     }
   }
 
-  #applyDone({ partition, attempt, stats }: { partition: number; attempt: number; stats: PartStats }): void {
+  #applyDone({ partition, attempt, stats }: Extract<JournalEntry, { stats: PartStats }>): void {
     this.pending.delete(partition);
     this.#attemptOf.set(partition, attempt);
-    const { totals } = this;
-    totals.sourceDocuments += stats.sourceDocuments;
-    totals.destinationDocuments += stats.destinationDocuments;
-    totals.bytes += stats.bytes;
-    totals.suspects += stats.suspects;
+    for (const name of ['sourceDocuments', 'destinationDocuments', 'bytes', 'suspects'] as const)
+      this.totals[name] += stats[name];
   }
 
   /** Several readers ask at the same time: all get the same file. */
@@ -296,6 +298,10 @@ export class ComparisonState implements AsyncDisposable {
     const file = LineFile.open(this.#suspectPath(generation));
     this.suspectFiles.set(generation, file);
     return file;
+  }
+
+  async #syncSuspects({ suspects }: PartStats): Promise<void> {
+    if (suspects > 0) await (await this.#suspectFile(0)).sync();
   }
 
   async #forgetSuspects(generation: number): Promise<void> {

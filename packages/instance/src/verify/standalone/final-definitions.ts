@@ -7,7 +7,7 @@ import type { Namespace } from '../../cluster/namespace.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { compareDefinitions, type NamespaceDifference } from '../compare/compare-definitions.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
-import { knownTimes } from '../compare/sides.js';
+import { knownTimes, type Side, type Sides } from '../compare/sides.js';
 import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
 import { readRecordedChoices } from './recorded-choices.js';
 import type { ComparisonPlan } from './comparison-plan.js';
@@ -48,9 +48,9 @@ interface ComparedNames {
 export async function readReports(
   deps: ComparisonDependencies,
   { filter, remap }: ComparedNames,
-): Promise<Record<'source' | 'destination', CatalogReport>> {
+): Promise<Sides<CatalogReport>> {
   const { retrying, signal } = deps;
-  const read = (side: 'source' | 'destination', included: NamespaceFilter) =>
+  const read = (side: Side, included: NamespaceFilter) =>
     retrying(`read the catalog of ${deps[side].name}`, () => readCatalogReport(deps[side], included, signal), signal);
   const there = remap.filterOnDestination(filter);
   const [source, destination] = await Promise.all([read('source', filter), read('destination', there)]);
@@ -141,7 +141,7 @@ function nameOf({ kind, namespace, detail }: NamespaceDifference): string {
 }
 
 function notCompared(
-  { source, destination }: Record<'source' | 'destination', CatalogReport>,
+  { source, destination }: Sides<CatalogReport>,
   plan: ComparisonPlan,
   remap: NamespaceRemap,
 ): NotCompared[] {

@@ -1,14 +1,12 @@
-import { checkAgain, type Mismatch, type Suspect } from '../compare/check-again.js';
+import { checkAgain, type Mismatch } from '../compare/check-again.js';
 import { type KnownTimes, knownTimes } from '../compare/sides.js';
 import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
-import type { SuspectOrigin } from './stored-suspect.js';
+import type { StoredSuspect } from './stored-suspect.js';
 
 /** Suspects processed at once; of each only its `_id` and two digests are in memory. */
 const portionMax = 2_000;
 /** Suspects of one collection looked up by one command. */
 const lookupsMax = 500;
-
-type StoredSuspect = SuspectOrigin & Suspect;
 
 /**
  * Checks all suspects again, one generation after the other, until they agree, are proven different, or the maximum

@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { SerialQueue } from '../../store/serial-queue.js';
 
 /** Bytes read from the disk at a time. */
 const readBytes = 256 * 1024;
@@ -16,7 +17,7 @@ export interface Line {
  * incomplete last line of a killed process does not count.
  */
 export class LineFile {
-  #writing: Promise<unknown> = Promise.resolve();
+  readonly #writing = new SerialQueue();
   /** Whether the last sync includes everything appended. */
   #synced = true;
   #syncing: Promise<void> = Promise.resolve();
@@ -47,53 +48,45 @@ export class LineFile {
     const text = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(''));
     this.size += text.length;
     this.#synced = false;
-    await this.#after(() => this.handle.appendFile(text));
+    await this.#writing.run(() => this.handle.appendFile(text));
   }
 
   /** Waits until everything is on the disk. */
   sync(): Promise<void> {
-    if (!this.#synced) this.#syncing = this.#after(() => this.handle.datasync());
+    if (!this.#synced) this.#syncing = this.#writing.run(() => this.handle.datasync());
     this.#synced = true;
     return this.#syncing;
   }
 
   /** Truncates the file to a position. */
   async truncate(length: number): Promise<void> {
-    await this.#after(() => this.handle.truncate(length));
+    await this.#writing.run(() => this.handle.truncate(length));
     this.size = length;
   }
 
   /** All lines from a position on, up to the current end of the file. */
   async *lines(from = 0): AsyncGenerator<Line> {
-    await this.#after(() => Promise.resolve());
+    await this.#writing.run(() => Promise.resolve());
     const end = this.size;
     const chunk = Buffer.alloc(readBytes);
     let rest: Buffer = Buffer.alloc(0);
     for (let position = from; position < end;) {
       const { bytesRead } = await this.handle.read(chunk, 0, Math.min(chunk.length, end - position), position);
       if (bytesRead === 0) return;
-      let bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+      const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
       const begin = position - rest.length;
       let at = 0;
       for (let stop = bytes.indexOf(newline); stop >= 0; stop = bytes.indexOf(newline, at)) {
         yield { value: JSON.parse(bytes.toString('utf8', at, stop)) as unknown, end: begin + stop + 1 };
         at = stop + 1;
       }
-      bytes = bytes.subarray(at);
-      rest = Buffer.from(bytes);
+      rest = Buffer.from(bytes.subarray(at));
       position += bytesRead;
     }
   }
 
   async close(): Promise<void> {
-    await this.#writing;
-    await this.handle.close();
-  }
-
-  #after<T>(step: () => Promise<T>): Promise<T> {
-    const done = this.#writing.then(step);
-    this.#writing = done.catch(() => undefined);
-    return done;
+    await this.#writing.run(() => this.handle.close());
   }
 
   /** Length up to the last newline. */

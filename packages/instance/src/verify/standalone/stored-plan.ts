@@ -26,7 +26,7 @@ const storedPlan = z.object({
 });
 
 /** A plan with its purpose and its time. */
-interface RecordedPlan {
+export interface RecordedPlan {
   identity: string;
   started_ms: number;
   plan: ComparisonPlan;

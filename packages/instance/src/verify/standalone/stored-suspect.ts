@@ -27,8 +27,8 @@ const storedSuspect = z.object({
   looks: z.number(),
 });
 
-/** A suspect as a line of a file. */
-export type StoredSuspect = z.output<typeof storedSuspect>;
+/** A suspect, and where it was found. */
+export type StoredSuspect = SuspectOrigin & Suspect;
 
 /** Where a suspect was found. */
 export interface SuspectOrigin {
@@ -38,12 +38,12 @@ export interface SuspectOrigin {
   attempt: number;
 }
 
-export function storeSuspect(origin: SuspectOrigin, suspect: Suspect): StoredSuspect {
+export function storeSuspect(origin: SuspectOrigin, suspect: Suspect): z.output<typeof storedSuspect> {
   return { ...origin, ...suspect, id: textOfValue(suspect.id) };
 }
 
 /** @throws ZodError for a malformed line */
-export function restoreSuspect(line: unknown): SuspectOrigin & Suspect {
+export function restoreSuspect(line: unknown): StoredSuspect {
   const stored = storedSuspect.parse(line);
   return { ...stored, id: valueOfText(stored.id) };
 }
