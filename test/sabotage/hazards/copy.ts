@@ -149,8 +149,8 @@ export const copyHazards: readonly Hazard[] = [
         takesOut: 'the one insert in flight',
         file: instance('copy/capped.ts'),
         symbol: 'copyInOrder',
-        find: 'await insertInOrder(table, batch.documents, deps, hard);',
-        replace: 'void insertInOrder(table, batch.documents, deps, hard);',
+        find: 'await insertInOrder(copy, batch.documents);',
+        replace: 'void insertInOrder(copy, batch.documents);',
         tests: [
           instanceTest(
             'copy/capped.test.ts',

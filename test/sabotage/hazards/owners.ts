@@ -27,9 +27,9 @@ export const ownerHazards: readonly Hazard[] = [
       {
         takesOut: "the epoch, in the condition of the leader's writes",
         file: instance('store/migration-record.ts'),
-        symbol: 'updateAsLeader',
-        find: '{ _id: recordId, leaderEpoch, ...notBeyond(set) }',
-        replace: '{ _id: recordId, ...notBeyond(set) }',
+        symbol: 'asLeader',
+        find: '{ leaderEpoch, ...condition }',
+        replace: 'condition',
         tests: [instanceTest('store/metadata.test.ts', 'accepts only writes of the present leader')],
       },
       {

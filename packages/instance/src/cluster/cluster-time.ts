@@ -10,7 +10,7 @@ export function timeOf(timestamp: Timestamp): bigint {
 
 /** The BSON timestamp of a cluster time. */
 export function timestampOf(time: bigint): Timestamp {
-  return new Timestamp({ t: Number(time >> 32n), i: Number(time & 0xffffffffn) });
+  return new Timestamp(time);
 }
 
 /** Seconds since 1970 of a cluster time. */

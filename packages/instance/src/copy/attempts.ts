@@ -1,5 +1,5 @@
 import type { Clock } from '../cluster/clock.js';
-import type { CopyDependencies } from './copy-dependencies.js';
+import type { PartitionCopy } from './copy-dependencies.js';
 
 /**
  * The copy of a partition fails after both bounds. The time is long because a renamed collection cannot be read at
@@ -25,9 +25,8 @@ export interface Copying {
  * @throws the failure of `attempt` that another attempt would meet again; `tooMany` after the last attempt
  */
 export async function untilCopied(
+  { deps, stop }: Pick<PartitionCopy, 'deps' | 'stop'>,
   { attempt, passes, tooMany }: Copying,
-  deps: Pick<CopyDependencies, 'clock' | 'stream'>,
-  stop: AbortSignal,
 ): Promise<void> {
   const attempts = new Attempts(deps.clock);
   for (;;) {

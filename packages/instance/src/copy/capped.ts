@@ -5,13 +5,11 @@ import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import { BatchSize } from '../cluster/batch-size.js';
 import type { RawCursor } from '../cluster/node-client.js';
 import { classify, duplicateKeyCode, historyIncompleteCode } from '../cluster/failure.js';
-import type { Partition } from '../store/partition.js';
-import type { PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { writeRefused } from '../store/write-refused.js';
 import { untilCopied } from './attempts.js';
 import { type CappedReading, UncertainEnd } from './capped-end.js';
-import type { CopyDependencies } from './copy-dependencies.js';
+import type { PartitionCopy } from './copy-dependencies.js';
 import { abandon, beginReading, closePartition } from './copy-partition.js';
 import { idOf, upsertStatement } from './partition-writer.js';
 
@@ -22,66 +20,44 @@ import { idOf, upsertStatement } from './partition-writer.js';
  * @throws ConvoyError `cappedCollectionBusy` when writers keep overwriting the documents to read, or change more than
  * the budget holds
  */
-export async function copyCapped(
-  table: PartitionTable,
-  partition: Partition,
-  deps: CopyDependencies,
-  stop: AbortSignal,
-  hard: AbortSignal,
-): Promise<void> {
-  const copying = {
-    attempt: () =>
-      deps.retrying('copy a capped collection', () => attemptCapped(table, partition, deps, stop, hard), stop),
+export async function copyCapped(copy: PartitionCopy): Promise<void> {
+  const { deps, stop } = copy;
+  await untilCopied(copy, {
+    attempt: () => deps.retrying('copy a capped collection', () => attemptCapped(copy), stop),
     passes: (error: unknown) =>
       error instanceof UncertainEnd || ['historyLost', 'catalogChanged'].includes(classify(error)),
-    tooMany: () => tooBusy(table.collection),
-  };
-  await untilCopied(copying, deps, stop);
+    tooMany: () => tooBusy(copy.table.collection),
+  });
 }
 
-async function attemptCapped(
-  table: PartitionTable,
-  partition: Partition,
-  deps: CopyDependencies,
-  stop: AbortSignal,
-  hard: AbortSignal,
-): Promise<void> {
+async function attemptCapped(copy: PartitionCopy): Promise<void> {
+  const { table, partition, deps, stop } = copy;
   try {
-    const begin = await beginReading(table, partition, deps, stop);
+    const begin = await beginReading(copy);
     if (partition.dirty) await deps.restarts.recreate(table.collection.uuid, stop);
     partition.markDirty();
     await table.persist();
-    const reading = await copyInOrder(table, partition, deps, begin, stop, hard);
+    const reading = await copyInOrder(copy, begin);
     partition.endReading(reading.end);
     await deps.cappedEnds.settle(partition, reading, stop);
-    await closePartition(table, partition, deps);
+    await closePartition(copy);
   } catch (error) {
-    if (!partition.closing) abandon(table, partition, deps);
+    if (!partition.closing) abandon(copy);
     throw error;
   }
 }
 
-async function copyInOrder(
-  table: PartitionTable,
-  partition: Partition,
-  deps: CopyDependencies,
-  begin: bigint,
-  stop: AbortSignal,
-  hard: AbortSignal,
-): Promise<CappedReading> {
+async function copyInOrder(copy: PartitionCopy, begin: bigint): Promise<CappedReading> {
+  const { table, partition, deps, stop } = copy;
   const size = new BatchSize(table.collection.documentBytes ?? 0);
-  const cursor = await deps.retrying(
-    'read a capped collection',
-    () => open(table, deps, begin, size.documents, stop),
-    stop,
-  );
+  const cursor = await deps.retrying('read a capped collection', () => open(copy, begin, size.documents), stop);
   let last: RawValue | null = null;
   let end = begin;
   try {
     for (let batch = cursor.first; ; batch = await cursor.next({ signal: stop, batchDocumentsMax: size.documents })) {
       size.received(batch);
       if (batch.operationTime !== undefined) end = highestTime([end, timeOf(batch.operationTime)]);
-      await insertInOrder(table, batch.documents, deps, hard);
+      await insertInOrder(copy, batch.documents);
       partition.wrote(batch.documents.length, batch.bytes);
       const final = batch.documents.at(-1);
       if (final !== undefined) last = ownedValue(idOf(final));
@@ -92,13 +68,7 @@ async function copyInOrder(
   }
 }
 
-function open(
-  table: PartitionTable,
-  deps: CopyDependencies,
-  begin: bigint,
-  batchSize: number,
-  signal: AbortSignal,
-): Promise<RawCursor> {
+function open({ table, deps, stop: signal }: PartitionCopy, begin: bigint, batchSize: number): Promise<RawCursor> {
   const { database, name } = table.collection;
   const command = {
     find: name,
@@ -110,12 +80,7 @@ function open(
 }
 
 /** Sends one write after the other. Documents that an insert would change (zero timestamps) are upserted. */
-async function insertInOrder(
-  table: PartitionTable,
-  documents: readonly Uint8Array[],
-  deps: CopyDependencies,
-  hard: AbortSignal,
-): Promise<void> {
+async function insertInOrder({ table, deps, hard }: PartitionCopy, documents: readonly Uint8Array[]): Promise<void> {
   const { database, name: collection } = table.collection.destination;
   for (const { kind, statements } of runsOf(documents, table.collection)) {
     const outcome = await deps.writer.write({ database, collection, kind, statements, ordered: true }, hard);

@@ -120,7 +120,7 @@ export class Copier {
   async #copy({ table, partition, suspend }: Attempt, stop: AbortSignal, hard: AbortSignal): Promise<void> {
     const copy = this.copyOf(table, partition);
     try {
-      await copy(table, partition, this.deps, AbortSignal.any([stop, suspend.signal]), hard);
+      await copy({ table, partition, deps: this.deps, stop: AbortSignal.any([stop, suspend.signal]), hard });
     } catch (error) {
       const isFailure =
         stop.aborted || partition.closing || (error instanceof ConvoyError && error !== suspend.signal.reason);

@@ -4,6 +4,7 @@ import type { NodeClient } from '../cluster/node-client.js';
 import type { ByteBudget } from '../store/byte-budget.js';
 import type { DocumentWriter } from '../store/fenced-writer.js';
 import type { Retrying } from '../cluster/retry.js';
+import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { RereadSet } from '../store/reread-set.js';
 import type { RoutedStream } from '../store/routed-stream.js';
@@ -17,6 +18,17 @@ export interface CopyRestarts {
   recreate(uuid: string, signal: AbortSignal): Promise<void>;
   /** Chooses where the partitions of a copy in `_id` order start, after one in record order. */
   startsInIdOrder(table: PartitionTable, signal: AbortSignal): Promise<RawValue[]>;
+}
+
+/** The copy of one partition. */
+export interface PartitionCopy {
+  table: PartitionTable;
+  partition: Partition;
+  deps: CopyDependencies;
+  /** Ends the copy at the next batch and leaves the partition dirty. */
+  stop: AbortSignal;
+  /** Ends writes in flight. */
+  hard: AbortSignal;
 }
 
 export interface CopyDependencies {

@@ -1,9 +1,7 @@
 import { mayReadLater } from '../cluster/failure.js';
-import type { Partition } from '../store/partition.js';
-import type { PartitionTable } from '../store/partition-table.js';
 import type { RecordScan, RecordToken } from '../store/record-scan.js';
 import { untilCopied } from './attempts.js';
-import type { CopyDependencies } from './copy-dependencies.js';
+import type { CopyDependencies, PartitionCopy } from './copy-dependencies.js';
 import { abandon, beginReading, closePartition, refuseUnfenced } from './copy-partition.js';
 import { PartitionWriter } from './partition-writer.js';
 import { RecordOrderLeftError } from './record-order-left.js';
@@ -14,34 +12,27 @@ import { OtherRecordsError, type RecordBatch, RecordReader } from './record-read
  * `partition_seconds`, and begins after the last record of the piece before it. From the first of these times on, every
  * document that changes is re-read after the last one: see `RecordScan`. When too many change, or the positions are
  * lost too often, the partition is copied again in `_id` order.
- * @param stop ends the copy at the next batch
- * @param hard ends writes in flight
  */
-export async function copyInRecordOrder(
-  table: PartitionTable,
-  partition: Partition,
-  deps: CopyDependencies,
-  stop: AbortSignal,
-  hard: AbortSignal,
-): Promise<void> {
+export async function copyInRecordOrder(copy: PartitionCopy): Promise<void> {
+  const { partition, deps, stop } = copy;
   const { full, close } = watchFull(deps);
-  const leaving = AbortSignal.any([stop, full]);
+  const leaving = { ...copy, stop: AbortSignal.any([stop, full]) };
   const copying = {
     attempt: async () => {
       const { scan } = partition;
-      if (scan !== null) await attemptPiece({ table, partition, scan, deps, stop: leaving, hard }, stop);
+      if (scan !== null) await attemptPiece({ ...leaving, scan }, stop);
     },
     passes: (error: unknown) => !partition.closing && isPassing(error),
     tooMany: () => new RecordOrderLeftError('interrupted'),
   };
   try {
     while (partition.scan !== null) {
-      leaving.throwIfAborted();
-      await untilCopied(copying, deps, leaving);
+      leaving.stop.throwIfAborted();
+      await untilCopied(leaving, copying);
     }
   } catch (error) {
     if (!(error instanceof RecordOrderLeftError)) throw error;
-    await leave(table, error, deps, stop);
+    await leave(copy, error);
   } finally {
     close();
   }
@@ -65,11 +56,8 @@ function isPassing(error: unknown): boolean {
 }
 
 /** One piece of a scan. */
-interface Piece {
-  table: PartitionTable;
-  partition: Partition;
+interface Piece extends PartitionCopy {
   scan: RecordScan;
-  deps: CopyDependencies;
   stop: AbortSignal;
   hard: AbortSignal;
 }
@@ -79,13 +67,14 @@ async function attemptPiece(piece: Piece, untilDone: AbortSignal): Promise<void>
   try {
     await copyPiece(piece, untilDone);
   } catch (error) {
-    if (!piece.partition.closing) abandon(piece.table, piece.partition, piece.deps);
+    if (!piece.partition.closing) abandon(piece);
     throw error;
   }
 }
 
-async function copyPiece({ table, partition, scan, deps, stop, hard }: Piece, untilDone: AbortSignal): Promise<void> {
-  const readTime = await beginReading(table, partition, deps, stop);
+async function copyPiece(piece: Piece, untilDone: AbortSignal): Promise<void> {
+  const { table, partition, scan, deps, stop } = piece;
+  const readTime = await beginReading(piece);
   const reader = new RecordReader(table.collection, scan, deps, readTime);
   let writer: PartitionWriter | null = null;
   try {
@@ -95,10 +84,10 @@ async function copyPiece({ table, partition, scan, deps, stop, hard }: Piece, un
     scan.startWriting();
     // Also the read time: a later piece may not be read before it.
     await table.persist();
-    const { ended, tokens } = await pump(reader, writer, { deps, stop, hard });
+    const { ended, tokens } = await pump(reader, writer, piece);
     await writer.finish();
     partition.endReading(reader.readEnd);
-    if (ended) await finish(table, partition, readTime, deps, untilDone);
+    if (ended) await finish(piece, readTime, untilDone);
     else {
       partition.endPiece(tokens);
       await table.persist();
@@ -113,7 +102,7 @@ async function copyPiece({ table, partition, scan, deps, stop, hard }: Piece, un
 async function pump(
   reader: RecordReader,
   writer: PartitionWriter,
-  { deps, stop, hard }: Pick<Piece, 'deps' | 'stop' | 'hard'>,
+  { deps, stop, hard }: Piece,
 ): Promise<{ ended: boolean; tokens: RecordToken[] }> {
   const closeAt_ms = deps.clock.monotonic_ms() + deps.partition_seconds * 1000;
   const tokens: RecordToken[] = [];
@@ -145,25 +134,15 @@ async function nextBatch(
  * Closes the partition once every event up to its last reading is a durable re-read request: a restart drops the events
  * up to the reading time of a partition that is done.
  */
-async function finish(
-  table: PartitionTable,
-  partition: Partition,
-  readTime: bigint,
-  deps: CopyDependencies,
-  stop: AbortSignal,
-): Promise<void> {
+async function finish(piece: Piece, readTime: bigint, stop: AbortSignal): Promise<void> {
+  const { deps } = piece;
   await deps.stream.untilFlushed(readTime, stop);
   stop.throwIfAborted();
-  await closePartition(table, partition, deps);
+  await closePartition(piece);
 }
 
 /** Every document that has changed since the scan began is in the re-read set; the others are copied again. */
-async function leave(
-  table: PartitionTable,
-  { reason }: RecordOrderLeftError,
-  deps: CopyDependencies,
-  stop: AbortSignal,
-): Promise<void> {
+async function leave({ table, deps, stop }: PartitionCopy, { reason }: RecordOrderLeftError): Promise<void> {
   await table.leaveRecordOrder(reason);
   table.divideAt(await deps.restarts.startsInIdOrder(table, stop));
   await table.persist();

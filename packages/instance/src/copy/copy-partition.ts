@@ -9,60 +9,42 @@ import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { untilCopied } from './attempts.js';
-import type { CopyDependencies } from './copy-dependencies.js';
+import type { PartitionCopy } from './copy-dependencies.js';
 import { PartitionReader } from './partition-reader.js';
 import { idOf, PartitionWriter } from './partition-writer.js';
 
 /**
  * Copies one partition at one source time. After `partition_seconds` it ends the partition early, and the rest becomes
  * a waiting partition. When the time has become too old, or the catalog has changed, it starts again.
- * @param stop ends the copy at the next batch and leaves the partition dirty
- * @param hard ends writes in flight
  */
-export async function copyPartition(
-  table: PartitionTable,
-  partition: Partition,
-  deps: CopyDependencies,
-  stop: AbortSignal,
-  hard: AbortSignal,
-): Promise<void> {
-  const copying = {
+export async function copyPartition(copy: PartitionCopy): Promise<void> {
+  const { table, partition } = copy;
+  await untilCopied(copy, {
     attempt: () =>
-      attemptCopy(table, partition, deps, stop, hard).catch((error: unknown) => {
-        if (!partition.closing) abandon(table, partition, deps);
+      attemptCopy(copy).catch((error: unknown) => {
+        if (!partition.closing) abandon(copy);
         throw error;
       }),
     // The outcome of the closing write is unknown: buffered events must not remove documents of a closed partition.
     passes: (error: unknown) => !partition.closing && mayReadLater(error),
     tooMany: () => tooManyAttempts(table),
-  };
-  await untilCopied(copying, deps, stop);
+  });
 }
 
 /** One attempt to copy a partition. */
-interface Attempt {
-  table: PartitionTable;
-  partition: Partition;
-  deps: CopyDependencies;
+interface Attempt extends PartitionCopy {
   /** The partition may hold documents of an earlier attempt. */
   wasDirty: boolean;
   reader: PartitionReader;
   writer: PartitionWriter;
   /** Resolves once the partition is durably dirty; nothing is written before. */
   marked: Promise<void>;
-  stop: AbortSignal;
-  hard: AbortSignal;
 }
 
-async function attemptCopy(
-  table: PartitionTable,
-  partition: Partition,
-  deps: CopyDependencies,
-  stop: AbortSignal,
-  hard: AbortSignal,
-): Promise<void> {
+async function attemptCopy(copy: PartitionCopy): Promise<void> {
+  const { table, partition, deps, stop } = copy;
   const wasDirty = partition.dirty;
-  const readTime = await beginReading(table, partition, deps, stop);
+  const readTime = await beginReading(copy);
   if (wasDirty) await deps.stream.untilFlushed(readTime, stop);
   partition.markDirty();
   const marked = table.persist();
@@ -72,7 +54,7 @@ async function attemptCopy(
   const reader = new PartitionReader(table.collection, partition, deps, readTime);
   const writer = new PartitionWriter(table.collection, partition, wasDirty, deps);
   try {
-    const rest = await pump({ table, partition, deps, wasDirty, reader, writer, marked, stop, hard });
+    const rest = await pump({ ...copy, wasDirty, reader, writer, marked });
     if (table.collection.readBy !== 'uuid') await deps.stream.untilNamed(table.collection, stop);
     partition.endReading(reader.readEnd);
     rest?.endReading(reader.readEnd);
@@ -80,7 +62,7 @@ async function attemptCopy(
     await reader.close();
     await writer.finish().catch(refuseUnfenced);
   }
-  await closePartition(table, partition, deps);
+  await closePartition(copy);
 }
 
 /**
@@ -96,12 +78,7 @@ export function refuseUnfenced(error: unknown): void {
  * Sets the read time: not before any dropped event of the range, any earlier read, or the last rename of the
  * collection. The dispatcher buffers later events from now on. Resolves once everything up to the read time is routed.
  */
-export async function beginReading(
-  table: PartitionTable,
-  partition: Partition,
-  deps: CopyDependencies,
-  stop: AbortSignal,
-): Promise<bigint> {
+export async function beginReading({ table, partition, deps, stop }: Omit<PartitionCopy, 'hard'>): Promise<bigint> {
   const readTime = highestTime([
     deps.stream.position,
     partition.dropped,
@@ -115,7 +92,7 @@ export async function beginReading(
 }
 
 /** Ends an attempt without result: the partition waits again, and its buffered events remove their documents. */
-export function abandon(table: PartitionTable, partition: Partition, deps: CopyDependencies): void {
+export function abandon({ table, partition, deps }: PartitionCopy): void {
   deps.stream.release(table, partition.abandon());
 }
 
@@ -169,11 +146,7 @@ function differ(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /** Closes a partition whose writes are all acknowledged: one durable write makes it done and its rest waiting. */
-export async function closePartition(
-  table: PartitionTable,
-  partition: Partition,
-  deps: CopyDependencies,
-): Promise<void> {
+export async function closePartition({ table, partition, deps }: PartitionCopy): Promise<void> {
   partition.close();
   await table.persist();
   deps.stream.release(table, partition.finish());

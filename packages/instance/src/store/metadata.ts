@@ -138,10 +138,9 @@ export class Metadata {
     signal: AbortSignal,
     options: { upsert?: boolean } = {},
   ): Promise<boolean> {
-    const statement = { q: filter, u: update, upsert: options.upsert ?? false };
-    const command = { update: collection, updates: [statement], writeConcern: { w: 'majority' } };
-    const reply = await this.#run(`write ${collection}`, command, signal);
-    return Number(reply.n) > 0;
+    const { upsert = false } = options;
+    const statement = { q: filter, u: update, upsert };
+    return Number((await this.#write(collection, { update: collection, updates: [statement] }, signal)).n) > 0;
   }
 
   async updateMany(
@@ -150,12 +149,8 @@ export class Metadata {
     update: Document,
     signal: AbortSignal,
   ): Promise<void> {
-    const command = {
-      update: collection,
-      updates: [{ q: filter, u: update, multi: true }],
-      writeConcern: { w: 'majority' },
-    };
-    await this.#run(`write ${collection}`, command, signal);
+    const updates = [{ q: filter, u: update, multi: true }];
+    await this.#write(collection, { update: collection, updates }, signal);
   }
 
   /** Updates one document and returns the new one; null when none matched. */
@@ -166,15 +161,9 @@ export class Metadata {
     signal: AbortSignal,
     options: { upsert?: boolean } = {},
   ): Promise<Document | null> {
-    const command = {
-      findAndModify: collection,
-      query: filter,
-      update,
-      new: true,
-      upsert: options.upsert ?? false,
-      writeConcern: { w: 'majority' },
-    };
-    const reply = await this.#run(`write ${collection}`, command, signal);
+    const { upsert = false } = options;
+    const command = { findAndModify: collection, query: filter, update, new: true, upsert };
+    const reply = await this.#write(collection, command, signal);
     return (reply.value as Document | null | undefined) ?? null;
   }
 
@@ -199,17 +188,16 @@ export class Metadata {
   ): Promise<void> {
     for (const part of partsWithin(statements, (statement) => BSON.calculateObjectSize(statement), commandBytesMax)) {
       const updates = part.map((statement) => ({ ...statement, upsert: true }));
-      await this.#run(
-        `write ${collection}`,
-        { update: collection, updates, ordered: false, writeConcern: { w: 'majority' } },
-        signal,
-      );
+      await this.#write(collection, { update: collection, updates, ordered: false }, signal);
     }
   }
 
   async deleteMany(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<void> {
-    const command = { delete: collection, deletes: [{ q: filter, limit: 0 }], writeConcern: { w: 'majority' } };
-    await this.#run(`write ${collection}`, command, signal);
+    await this.#write(collection, { delete: collection, deletes: [{ q: filter, limit: 0 }] }, signal);
+  }
+
+  #write(collection: MetadataCollection, command: Document, signal: AbortSignal): Promise<Document> {
+    return this.#run(`write ${collection}`, { ...command, writeConcern: { w: 'majority' } }, signal);
   }
 
   async #run(label: string, command: Document, signal: AbortSignal): Promise<Document> {

@@ -195,13 +195,7 @@ export class MigrationRecords {
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
   async updateAsLeader(leaderEpoch: number, set: Partial<MigrationRecord>, signal: AbortSignal): Promise<void> {
-    const written = await this.metadata.updateOne(
-      'migration',
-      { _id: recordId, leaderEpoch, ...notBeyond(set) },
-      { $set: set, ...(beginsStep(set) && nowBegan) },
-      signal,
-    );
-    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
+    await this.#asLeader(leaderEpoch, { $set: set, ...(beginsStep(set) && nowBegan) }, signal, notBeyond(set));
   }
 
   /**
@@ -214,8 +208,7 @@ export class MigrationRecords {
     signal: AbortSignal,
   ): Promise<void> {
     const set = Object.fromEntries(Object.entries(noted).map(([field, value]) => [`reversal.${field}`, value]));
-    const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch }, { $set: set }, signal);
-    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
+    await this.#asLeader(leaderEpoch, { $set: set }, signal);
   }
 
   /**
@@ -236,13 +229,7 @@ export class MigrationRecords {
     signal: AbortSignal,
   ): Promise<void> {
     const raised = Object.fromEntries(Object.entries(ends).map(([end, ordinal]) => [`ddlChanges.${end}`, ordinal]));
-    const written = await this.metadata.updateOne(
-      'migration',
-      { _id: recordId, leaderEpoch },
-      { $max: raised },
-      signal,
-    );
-    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
+    await this.#asLeader(leaderEpoch, { $max: raised }, signal);
   }
 
   /**
@@ -255,9 +242,7 @@ export class MigrationRecords {
     skipped: SkippedIndex,
     signal: AbortSignal,
   ): Promise<void> {
-    const update = { [change]: { skippedIndexes: skipped } };
-    const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch }, update, signal);
-    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads.');
+    await this.#asLeader(leaderEpoch, { [change]: { skippedIndexes: skipped } }, signal);
   }
 
   /**
@@ -266,12 +251,11 @@ export class MigrationRecords {
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
   async openAsLeader(leaderEpoch: number, signal: AbortSignal): Promise<boolean> {
-    const undecided = { _id: recordId, leaderEpoch, failure: null, ...notBeyond({ phase: 'opening' }) };
-    const opening = { $set: { phase: 'opening' }, ...nowBegan };
-    if (await this.metadata.updateOne('migration', undecided, opening, signal)) return true;
+    const undecided = { leaderEpoch, failure: null, ...notBeyond({ phase: 'opening' }) };
+    if (await this.#update(undecided, { $set: { phase: 'opening' }, ...nowBegan }, signal)) return true;
     const stored = await this.read(signal);
     if (stored !== null && stored.failure !== null) return false;
-    throw new ConvoyError('staleEpoch', 'Another instance now leads.');
+    throw anotherLeads();
   }
 
   /**
@@ -285,50 +269,39 @@ export class MigrationRecords {
     set: Partial<MigrationRecord>,
     signal: AbortSignal,
   ): Promise<void> {
-    const committed = {
-      _id: recordId,
-      leaderEpoch,
-      phase: 'committed',
-      'reversal.turns': turns,
-      'reversal.isOver': false,
-    };
-    const written = await this.metadata.updateOne('migration', committed, { $set: set, ...nowBegan }, signal);
-    if (!written) throw new ConvoyError('staleEpoch', 'Another instance now leads, or the migration was cleaned up.');
+    const committed = { leaderEpoch, phase: 'committed', 'reversal.turns': turns, 'reversal.isOver': false };
+    if (!(await this.#update(committed, { $set: set, ...nowBegan }, signal)))
+      throw new ConvoyError('staleEpoch', 'Another instance now leads, or the migration was cleaned up.');
   }
 
   /** Rules out a reverse of a committed migration. Returns false when it is being reversed. */
-  async endReversal(signal: AbortSignal): Promise<boolean> {
-    return this.metadata.updateOne(
-      'migration',
-      { _id: recordId, phase: 'committed' },
-      { $set: { 'reversal.isOver': true } },
-      signal,
-    );
+  endReversal(signal: AbortSignal): Promise<boolean> {
+    return this.#update({ phase: 'committed' }, { $set: { 'reversal.isOver': true } }, signal);
   }
 
   /** Records that the source of a failed migration accepts writes again. */
   async noteSourceReleased(signal: AbortSignal): Promise<void> {
-    await this.metadata.updateOne(
-      'migration',
-      { _id: recordId, failure: { $ne: null } },
-      { $set: { sourceReleased: true } },
-      signal,
-    );
+    await this.#update({ failure: { $ne: null } }, { $set: { sourceReleased: true } }, signal);
   }
 
   /** Starts a member check: every running process of the migration answers it. */
   async checkMembers(memberCheck: string, signal: AbortSignal): Promise<void> {
-    await this.metadata.updateOne('migration', { _id: recordId }, { $set: { memberCheck } }, signal);
+    await this.#update({}, { $set: { memberCheck } }, signal);
   }
 
   /** Records the first failure; later ones, and any after the decision to open, change nothing. */
   async fail(failure: { error: ErrorName; errorDescription: string }, signal: AbortSignal): Promise<void> {
-    const undecided = {
-      _id: recordId,
-      failure: null,
-      phase: { $in: ['starting', 'syncing', 'committing', 'reversing'] },
-    };
-    await this.metadata.updateOne('migration', undecided, { $set: { failure } }, signal);
+    const undecided = { failure: null, phase: { $in: ['starting', 'syncing', 'committing', 'reversing'] } };
+    await this.#update(undecided, { $set: { failure } }, signal);
+  }
+
+  async #asLeader(leaderEpoch: number, update: Document, signal: AbortSignal, condition: Document = {}): Promise<void> {
+    if (!(await this.#update({ leaderEpoch, ...condition }, update, signal))) throw anotherLeads();
+  }
+
+  /** Returns whether the record fulfilled the condition. */
+  #update(condition: Document, update: Document, signal: AbortSignal): Promise<boolean> {
+    return this.metadata.updateOne('migration', { _id: recordId, ...condition }, update, signal);
   }
 }
 
@@ -377,9 +350,9 @@ export function refuseOtherOptions(stored: Pick<MigrationRecord, 'options' | 'di
 
 function refuseOtherMigration(stored: MigrationRecord, wanted: NewMigration): void {
   refuseOtherOptions(stored, wanted.options);
-  const sameClusters =
-    stored.source.clusterId === wanted.source.clusterId &&
-    stored.destination.clusterId === wanted.destination.clusterId;
+  const sameClusters = (['source', 'destination'] as const).every(
+    (side) => stored[side].clusterId === wanted[side].clusterId,
+  );
   if (!sameClusters) throw new ConvoyError('migrationExists');
   if (stored.access !== wanted.access) {
     throw new ConvoyError(
@@ -388,6 +361,10 @@ function refuseOtherMigration(stored: MigrationRecord, wanted: NewMigration): vo
         'Give this instance the same sourceAccess, or restart it.',
     );
   }
+}
+
+function anotherLeads(): ConvoyError {
+  return new ConvoyError('staleEpoch', 'Another instance now leads.');
 }
 
 /** Someone has removed the metadata of a migration that was there. */

@@ -4,6 +4,7 @@ import { compareRaw } from '../bson/compare.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { type IdRange, Partition, wholeRange } from './partition.js';
 import { RecordScan } from './record-scan.js';
+import { SerialQueue } from './serial-queue.js';
 import type { SyncedCollection } from './synced-collection.js';
 
 /** Writes the durable form of a table. */
@@ -14,7 +15,7 @@ export type SavePartitions = (collection: SyncedCollection, partitions: Document
  * All partitions of a collection are one document: one atomic write closes a partition and adds its rest.
  */
 export class PartitionTable {
-  #saving: Promise<void> = Promise.resolve();
+  readonly #saving = new SerialQueue();
 
   constructor(
     readonly collection: SyncedCollection,
@@ -110,13 +111,11 @@ export class PartitionTable {
     const snapshot = this.partitions.map((partition) => partition.stored());
     // One atomic write has to change both.
     if (this.chosenOrder !== null) Object.assign(snapshot[0] ?? {}, { order: this.chosenOrder });
-    const saved = this.#saving.then(() => this.save(this.collection, snapshot));
-    this.#saving = saved.catch(() => undefined);
-    return saved;
+    return this.#saving.run(() => this.save(this.collection, snapshot));
   }
 
   /** Resolves once every `persist` so far has ended, whether or not it has succeeded. */
   async saved(): Promise<void> {
-    await this.#saving;
+    await this.#saving.run(() => Promise.resolve());
   }
 }

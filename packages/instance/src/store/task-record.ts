@@ -4,7 +4,7 @@ import type { HotDocument } from '@convoy/api/contract/hot-documents';
 import type { VerificationSideProgress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import { Binary, type Document, type Timestamp } from 'mongodb';
+import { type Binary, type Document, type Timestamp, UUID } from 'mongodb';
 import type { Metadata } from './metadata.js';
 
 /** Documents that differ with no change in flight: a commit would fail. */
@@ -140,14 +140,8 @@ export class TaskRecords {
     signal: AbortSignal,
     { firstEpoch = 0, fleet }: TakeOptions = {},
   ): Promise<TaskRecord> {
-    const sessions = Array.from({ length: sessionsMax }, () => newSessionId());
-    const initial: Document = {
-      epoch: firstEpoch,
-      owner,
-      started: true,
-      ...initialState,
-      sessions,
-    };
+    const sessions = Array.from({ length: sessionsMax }, () => new UUID().toBinary());
+    const initial = { epoch: firstEpoch, owner, started: true, ...initialState, sessions };
     const taking = randomUUID();
     for (;;) {
       const stored = await this.metadata.findAndUpdate('tasks', { _id: taskId }, { $setOnInsert: initial }, signal, {
@@ -174,17 +168,8 @@ export class TaskRecords {
    * applied. Repeatable: tasks of this turn stay as they are.
    */
   async resetAfterSwap(turn: number, signal: AbortSignal): Promise<void> {
-    const set: Partial<TaskRecord> = {
-      ...initialState,
-      turn,
-      copyDone: true,
-    };
-    await this.metadata.updateMany(
-      'tasks',
-      { turn: { $not: { $gte: turn } } },
-      { $set: set, $inc: { epoch: 1 } },
-      signal,
-    );
+    const $set: Partial<TaskRecord> = { ...initialState, turn, copyDone: true };
+    await this.metadata.updateMany('tasks', { turn: { $not: { $gte: turn } } }, { $set, $inc: { epoch: 1 } }, signal);
   }
 
   /**
@@ -213,8 +198,4 @@ function changesOf(fields: Partial<TaskRecord>): Document {
     ...(set.length > 0 && { $set: Object.fromEntries(set) }),
     ...(raised.length > 0 && { $max: Object.fromEntries(raised) }),
   };
-}
-
-function newSessionId(): Binary {
-  return new Binary(Buffer.from(randomUUID().replaceAll('-', ''), 'hex'), Binary.SUBTYPE_UUID);
 }

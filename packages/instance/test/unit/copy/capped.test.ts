@@ -46,7 +46,7 @@ async function copyOf(
   };
   const release = (_table: PartitionTable, buffered: readonly ChangeEvent[]) => void released.push(...buffered);
   const deps = copyDeps({ shard, write, clock: systemClock, stream: routedStream({ release }) });
-  await copyCapped(table, partition, deps, never, never);
+  await copyCapped({ table, partition, deps, stop: never, hard: never });
   return { finds, writes, inFlightMost, state: partition.state, released };
 }
 

@@ -34,7 +34,7 @@ async function copyOf(
     partition_seconds: 0.5,
     concurrency: new CopyConcurrency(clock, { readers: 1, writers: 2 }),
   });
-  await copyPartition(table, partition, deps, never, never);
+  await copyPartition({ table, partition, deps, stop: never, hard: never });
   return { table, partition };
 }
 

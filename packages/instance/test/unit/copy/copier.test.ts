@@ -28,7 +28,7 @@ beforeEach(() => {
   started = [];
   failure = null;
   // Copies until the signal; then the partition waits, dirty.
-  copy = (table, partition, _deps, stop) => {
+  copy = ({ table, partition, stop }) => {
     started.push(table.collection.uuid);
     bringTo(partition, 'copying');
     return new Promise((_resolve, reject) => {
@@ -85,7 +85,7 @@ describe('a suspended collection', () => {
 
   it('fails when its closing write is in flight, whose outcome is unknown', async () => {
     const lost = new Error('the answer was lost');
-    copy = (_table, partition, _deps, stop) => {
+    copy = ({ partition, stop }) => {
       partition.close();
       return new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(lost)));
     };

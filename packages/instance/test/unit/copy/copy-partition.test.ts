@@ -39,7 +39,7 @@ test.each([
     const copy = capped ? copyCapped : copyPartition;
     const writes = new NotedWrites();
     const deps = copyDeps({ shard, write: (one) => writes.write(one), clock });
-    await expect(copy(table, partition, deps, never, never)).rejects.toMatchObject({ error });
+    await expect(copy({ table, partition, deps, stop: never, hard: never })).rejects.toMatchObject({ error });
     expect(shard.sent).toHaveLength(clock.slept.length + 1);
     expect(clock.slept.length).toBeGreaterThan(9);
     expect(clock.slept[0]).toBeLessThan(1000);
@@ -63,7 +63,7 @@ test('an unanswered write ends the copy, even when its read failed in a retryabl
     write: () => Promise.reject(givenUp),
     clock: new NotedClock(),
   });
-  await expect(copyPartition(table, partition, deps, never, never)).rejects.toBe(givenUp);
+  await expect(copyPartition({ table, partition, deps, stop: never, hard: never })).rejects.toBe(givenUp);
   expect(batches).toBe(2);
 });
 
@@ -90,7 +90,7 @@ test.each(['name', 'nameOfUuid'] as const)(
       clock: new NotedClock(),
       stream: routedStream({ untilNamed }),
     });
-    await copyPartition(table, partition, deps, never, never);
+    await copyPartition({ table, partition, deps, stop: never, hard: never });
     expect([partition.state, readings]).toEqual(['done', 2]);
   },
 );

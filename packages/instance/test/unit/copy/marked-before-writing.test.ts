@@ -14,7 +14,8 @@ test('a partition is durably dirty before its first write', async () => {
     () => false,
   );
   const writes = new NotedWrites();
-  const copied = copyPartition(table, partition, copyDeps({ shard, write: (one) => writes.write(one) }), never, never);
+  const deps = copyDeps({ shard, write: (one) => writes.write(one) });
+  const copied = copyPartition({ table, partition, deps, stop: never, hard: never });
   for (let turn = 0; turn < 10; turn += 1) await settled();
   expect([saves.length, writes.sent.length]).toEqual([1, 0]);
   saves.shift()?.();

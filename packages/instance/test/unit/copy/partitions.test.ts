@@ -127,7 +127,7 @@ beforeEach(() => {
 });
 
 function copy(): Promise<void> {
-  return copyPartition(table, partition(), deps, never, never);
+  return copyPartition({ table, partition: partition(), deps, stop: never, hard: never });
 }
 
 function timesRead(): bigint[] {

@@ -13,6 +13,6 @@ test('a collection is read at or after its last DDL change', async () => {
   const waitedFor: bigint[] = [];
   const untilRouted = (time: bigint): Promise<void> => Promise.resolve(void waitedFor.push(time));
   const deps = only<CopyDependencies>({ stream: routedStream({ position: 20n, untilRouted }) });
-  await beginReading(table, partition, deps, never);
+  await beginReading({ table, partition, deps, stop: never });
   expect([partition.readTime, waitedFor]).toEqual([35n, [35n]]);
 });

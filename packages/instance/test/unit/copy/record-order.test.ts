@@ -109,7 +109,8 @@ beforeEach(() => {
   });
 });
 
-const copy = (partition: Partition): Promise<void> => copyInRecordOrder(table, partition, deps, never, never);
+const copy = (partition: Partition): Promise<void> =>
+  copyInRecordOrder({ table, partition, deps, stop: never, hard: never });
 const writes = (): string[] => log.filter((each) => !each.startsWith('save') && !each.startsWith('flushed'));
 
 test('each piece is read at its own time, after the last record of the one before', async () => {
