@@ -4,7 +4,7 @@ import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { readBalancer } from '../cluster/balancer.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import type { Advice } from './examination.js';
+import { type Advice, unchecked, warning } from './examination.js';
 import { unmatchedParts, unmatchedRemaps, viewsWithoutSources } from './match-filter.js';
 import { nameSome } from '../catalog/name-some.js';
 
@@ -16,63 +16,50 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
   const filtered = request.includeNamespaces.length + request.excludeNamespaces.length > 0;
   const names = catalog.map(namespaceOf);
   if (filtered && names.length === 0) {
-    return {
-      result: 'warning',
-      name: 'filterMatchesNothing',
-      description: 'The filter matches no collection of the source, so nothing would be migrated. Correct the filter.',
-    };
+    return warning(
+      'filterMatchesNothing',
+      'The filter matches no collection of the source, so nothing would be migrated. Correct the filter.',
+    );
   }
   const unmatched = unmatchedParts(catalog, request.includeNamespaces);
   if (unmatched.length > 0) {
-    return {
-      result: 'warning',
-      name: 'filterMatchesNothing',
-      description:
-        'These parts of includeNamespaces match nothing on the source that is not excluded: ' +
+    return warning(
+      'filterMatchesNothing',
+      'These parts of includeNamespaces match nothing on the source that is not excluded: ' +
         `${nameSome(unmatched)}. Check their names.`,
-    };
+    );
   }
   const unmoved = unmatchedRemaps(catalog, request);
   if (unmoved.length > 0) {
-    return {
-      result: 'warning',
-      name: 'namespaceRemapMatchesNothing',
-      description: `namespaceRemap names what is not migrated: ${nameSome(unmoved)}. Check these names.`,
-    };
+    return warning(
+      'namespaceRemapMatchesNothing',
+      `namespaceRemap names what is not migrated: ${nameSome(unmoved)}. Check these names.`,
+    );
   }
   const unordered = unmatchedParts(catalog, request.copyInNaturalOrder ?? []);
   if (unordered.length > 0) {
-    return {
-      result: 'warning',
-      name: 'copyInNaturalOrderMatchesNothing',
-      description: `copyInNaturalOrder names what is not migrated: ${nameSome(unordered)}. Check these names.`,
-    };
+    return warning(
+      'copyInNaturalOrderMatchesNothing',
+      `copyInNaturalOrder names what is not migrated: ${nameSome(unordered)}. Check these names.`,
+    );
   }
   const blind = filtered ? viewsWithoutSources(catalog) : [];
   if (blind.length > 0) {
-    return {
-      result: 'warning',
-      name: 'viewSourceLeftOut',
-      description:
-        `The filter excludes what these views read: ${nameSome(blind)}. The views would be empty or incomplete on ` +
+    return warning(
+      'viewSourceLeftOut',
+      `The filter excludes what these views read: ${nameSome(blind)}. The views would be empty or incomplete on ` +
         'the destination. Include what they read, or exclude the views.',
-    };
+    );
   }
   const views = catalog.filter(({ type }) => type === 'view').length;
   const databases = new Set(catalog.map(({ database }) => database)).size;
   const counted =
     `${counts(names.length - views, 'collection')} and ${counts(views, 'view')} ` +
     `in ${counts(databases, 'database')}`;
-  return {
-    result: 'passed',
-    description:
-      names.length === 0
-        ? 'The source is empty.'
-        : `To be migrated: ${counted}: ${nameSome(
-            catalog.map((entry) => bothNames(namespaceOf(entry), namespaceOf(remap.toDestination(entry)))),
-            MATCHED_NAMED_MAX,
-          )}.`,
-  };
+  const both = catalog.map((entry) => bothNames(namespaceOf(entry), namespaceOf(remap.toDestination(entry))));
+  return names.length === 0
+    ? 'The source is empty.'
+    : `To be migrated: ${counted}: ${nameSome(both, MATCHED_NAMED_MAX)}.`;
 }
 
 function counts(count: number, noun: string): string {
@@ -93,16 +80,14 @@ export async function adviseBalancers(
     })),
   );
   const running = states.filter(({ state }) => state?.enabled === true || state?.busy === true);
-  if (running.length === 0) return { result: 'passed', description: 'No balancer is running.' };
+  if (running.length === 0) return 'No balancer is running.';
   const named = running
     .map(({ name, state }) => `${name} (${state?.busy === true ? 'migrating chunks now' : 'idle'})`)
     .join(', ');
-  return {
-    result: 'passed',
-    description:
-      `The balancers of ${named} are on. The start stops them and waits for their round to end. The commit ` +
-      'restores them.',
-  };
+  return (
+    `The balancers of ${named} are on. The start stops them and waits for their round to end. The commit ` +
+    'restores them.'
+  );
 }
 
 /**
@@ -111,14 +96,11 @@ export async function adviseBalancers(
  */
 export function adviseEqualIds(catalog: Catalog, destination: Pick<ClusterClient, 'kind'>): Advice {
   const open = catalog.filter(({ sharding }) => sharding !== null && [...sharding.key.keys()].join() !== '_id');
-  if (open.length === 0)
-    return { result: 'passed', description: 'Every sharded collection keeps its _ids unique over all shards.' };
-  return {
-    result: 'unchecked',
-    description:
-      `Not checked: the servers keep _ids unique on each shard only for ${nameSome(open.map(namespaceOf))}. ` +
+  if (open.length === 0) return 'Every sharded collection keeps its _ids unique over all shards.';
+  return unchecked(
+    `Not checked: the servers keep _ids unique on each shard only for ${nameSome(open.map(namespaceOf))}. ` +
       (destination.kind === 'replicaSet'
         ? 'A replica set cannot hold duplicates: the first one that is found ends the migration.'
         : 'The copy finds duplicates, and fails only if one destination shard would have to hold both.'),
-  };
+  );
 }

@@ -3,7 +3,7 @@ import { listDatabaseNames } from '../catalog/read/list-namespaces.js';
 import type { Catalog } from '../catalog/namespace.js';
 import { isReservedDatabase } from '../catalog/namespace-filter.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import type { Advice } from './examination.js';
+import { type Advice, unchecked, warning } from './examination.js';
 
 /** Databases asked for their file system: all are on the same one. */
 const DATABASES_ASKED_MAX = 8;
@@ -19,20 +19,13 @@ export async function checkDiskSpace(
 ): Promise<Advice> {
   const free = await freeBytes(destination, signal);
   if (free === null)
-    return {
-      result: 'unchecked',
-      description: 'Not checked: the destination does not report its file systems before it has a database.',
-    };
+    return unchecked('Not checked: the destination does not report its file systems before it has a database.');
   const needed = catalog.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const sentence =
     `The source's documents have ${gigabytes(needed)} uncompressed; the destination's disks have ` +
     `${gigabytes(free)} free.`;
-  if (needed <= free) return { result: 'passed', description: sentence };
-  return {
-    result: 'warning',
-    name: 'diskSpaceShort',
-    description: `${sentence} Make sure that compression makes up the difference, or add space.`,
-  };
+  if (needed <= free) return sentence;
+  return warning('diskSpaceShort', `${sentence} Make sure that compression makes up the difference, or add space.`);
 }
 
 /**

@@ -4,7 +4,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient, Version } from '../cluster/node-client.js';
 import { isOlder, readFeatureVersion, releaseText } from '../cluster/topology.js';
 import { writeBlockVersion } from '../cluster/write-block.js';
-import type { Advice } from './examination.js';
+import { type Advice, unchecked } from './examination.js';
 
 /** The feature compatibility versions that the nodes report; null if they may not be read. */
 interface FeatureVersions {
@@ -66,16 +66,13 @@ export async function checkFeatureVersions(
 }
 
 /** One sentence about both. */
-export function describeFeatureVersions({ source, destination }: FeatureVersions): Advice | string {
+export function describeFeatureVersions({ source, destination }: FeatureVersions): Advice {
   if (source !== null && destination !== null)
     return (
       `featureCompatibilityVersion ${releaseText(source)} on the source, ${releaseText(destination)} on the ` +
       'destination.'
     );
-  return {
-    result: 'unchecked',
-    description: 'Not checked: the users may not read admin.system.version on both clusters.',
-  };
+  return unchecked('Not checked: the users may not read admin.system.version on both clusters.');
 }
 
 async function settledVersion({ name, router, version }: ClusterClient, signal: AbortSignal): Promise<Version | null> {

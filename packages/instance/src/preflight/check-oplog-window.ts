@@ -1,7 +1,7 @@
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import { codeOf, failureName } from '../cluster/failure.js';
 import { reachOf, readOplogWindow } from '../cluster/oplog-window.js';
-import type { Advice } from './examination.js';
+import { type Advice, unchecked, warning } from './examination.js';
 import { nameSome } from '../catalog/name-some.js';
 
 /**
@@ -20,28 +20,24 @@ interface ShardWindow {
 /** Checks how far the oplogs of the source's shards reach back. */
 export async function checkOplogWindow(source: ClusterClient, signal: AbortSignal): Promise<Advice> {
   if (source.access === 'router')
-    return {
-      result: 'unchecked',
-      description:
-        'Not checked: Convoy reads the source through its router, which does not show the oplogs of the shards.',
-    };
+    return unchecked(
+      'Not checked: Convoy reads the source through its router, which does not show the oplogs of the shards.',
+    );
   const windows = await Promise.all(source.shardIds.map((id) => readWindow(id, source.shard(id), signal)));
   const unread = windows.filter(({ window_seconds }) => window_seconds === null);
   if (unread.length > 0) {
     const refusals = unread.map(({ shard, refusal }) => `${shard} did not show its oplog: ${refusal}`);
-    return { result: 'unchecked', description: `Not checked: ${nameSome(refusals)}.` };
+    return unchecked(`Not checked: ${nameSome(refusals)}.`);
   }
   const short = windows.filter(({ window_seconds }) => (window_seconds ?? 0) < WINDOW_RECOMMENDED_SECONDS);
   const named = (some: ShardWindow[]): string =>
     nameSome(some.map(({ shard, window_seconds }) => `${shard} ${duration(window_seconds ?? 0)}`));
-  if (short.length === 0) return { result: 'passed', description: `The oplogs reach back: ${named(windows)}.` };
-  return {
-    result: 'warning',
-    name: 'oplogWindowShort',
-    description:
-      `The oplog window of the source is too short at the current write rate: ${named(short)}. A longer pause or ` +
+  if (short.length === 0) return `The oplogs reach back: ${named(windows)}.`;
+  return warning(
+    'oplogWindowShort',
+    `The oplog window of the source is too short at the current write rate: ${named(short)}. A longer pause or ` +
       'outage ends the migration. Enlarge the oplogs with replSetResizeOplog.',
-  };
+  );
 }
 
 async function readWindow(shard: string, client: NodeClient, signal: AbortSignal): Promise<ShardWindow> {

@@ -26,7 +26,7 @@ import { checkOptions } from './check-options.js';
 import { checkSourceCatalog } from './check-source-catalog.js';
 import { checkUsers, describeUsers } from './check-user.js';
 import { checkVerification, describeVerification } from './check-verification.js';
-import { type Advice, Examination } from './examination.js';
+import { type Advice, Examination, warning } from './examination.js';
 import type { CheckName, PreflightReport } from './report.js';
 import { readSettledCatalog } from './settled-catalog.js';
 
@@ -129,7 +129,7 @@ async function examineClusters(input: StartCheck, examination: Examination): Pro
     () => checkClusters(source, destination),
     () => describeClusters(source, destination),
   );
-  await examination.advise('recordedReleases', () => Promise.resolve(adviseUnseen(source, destination)));
+  await examination.advise('recordedReleases', () => adviseUnseen(source, destination));
   await examination.require(
     'options',
     () => checkOptions(source, destination, request),
@@ -194,11 +194,9 @@ async function examineCatalog(
       ),
     () => 'The destination is free for what is to be migrated.',
   );
-  await examination.advise('matched', () =>
-    Promise.resolve(adviseMatched(planned, request, accepted ? remap : noRemap)),
-  );
+  await examination.advise('matched', () => adviseMatched(planned, request, accepted ? remap : noRemap));
   await examination.advise('diskSpace', () => checkDiskSpace(destination, planned, signal));
-  await examination.advise('equalIds', () => Promise.resolve(adviseEqualIds(planned, destination)));
+  await examination.advise('equalIds', () => adviseEqualIds(planned, destination));
   return catalog;
 }
 
@@ -210,10 +208,10 @@ async function examineVerification(input: StartCheck, catalog: Catalog, examinat
   );
 }
 
-function describeCollections(chosen: readonly ChosenIndex[]): Advice | string {
+function describeCollections(chosen: readonly ChosenIndex[]): Advice {
   const description = describeChosen(chosen);
   if (description === null) return 'Every collection, view and index can be migrated.';
-  return { result: 'warning', name: chosenWarning, description };
+  return warning(chosenWarning, description);
 }
 
 function shardedAsAsked({ catalog }: CatalogReport, request: StartRequest, filter: NamespaceFilter): Catalog {
@@ -225,13 +223,13 @@ function describeSharding({ sharding }: StartRequest): string {
   return `${sharding.shardingEntries.length} collections will be sharded; all others stay unsharded.`;
 }
 
-function describeClusters(source: ClusterClient, destination: ClusterClient): Advice | string {
+function describeClusters(source: ClusterClient, destination: ClusterClient): Advice {
   const described = `${describeCluster(source)} to ${describeCluster(destination)}.`;
   if (source.directRefusal === undefined) return described;
   const description =
     `${described} Convoy reads the source through its router, which is slower. ${source.directRefusal} Or set ` +
     'sourceAccess to router.';
-  return { result: 'warning', name: 'sourceReadThroughRouter', description };
+  return warning('sourceReadThroughRouter', description);
 }
 
 /** To start instances, users need the names of all shards; longer lists are available elsewhere. */

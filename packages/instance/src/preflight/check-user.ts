@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import { takesNotes } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
-import type { Advice } from './examination.js';
+import { type Advice, warning } from './examination.js';
 import { nameSome } from '../catalog/name-some.js';
 import {
   destinationBlockPrivileges,
@@ -94,16 +94,14 @@ function nobodyLoggedIn(where: string, option: string): ConvoyError {
 }
 
 /** The finding about users that have all required privileges. */
-export function describeUsers({ withoutNotes }: CheckedUsers): Advice | string {
+export function describeUsers({ withoutNotes }: CheckedUsers): Advice {
   if (withoutNotes.length === 0) return 'The users have all privileges for a migration.';
-  return {
-    result: 'warning',
-    name: 'oplogNotesNotAllowed',
-    description:
-      `The users have all required privileges, but not appendOplogNote on ${nameSome(withoutNotes)}. On idle ` +
+  return warning(
+    'oplogNotesNotAllowed',
+    `The users have all required privileges, but not appendOplogNote on ${nameSome(withoutNotes)}. On idle ` +
       "shards, copy, commit and lag wait for the servers' own ticks, every 10 s by default. Grant it, for example " +
       'by the role backup.',
-  };
+  );
 }
 
 /** The shards that have their own users: a replica set is its own shard. */

@@ -6,7 +6,7 @@ import { openChangeStream } from '../cluster/change-stream.js';
 import { currentTime, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { codeOf, failureName } from '../cluster/failure.js';
-import type { Advice } from './examination.js';
+import { type Advice, warning } from './examination.js';
 
 /**
  * Minimum memory bound of a process that verifies: two reads of 16 MB documents at a time, a lookup on each side, and
@@ -43,14 +43,10 @@ export async function checkVerification(check: VerificationCheck, catalog: Catal
 }
 
 /** The finding of `checkVerification`, for the report. */
-export function describeVerification({ verification, reversible }: StartRequest): Advice | string {
+export function describeVerification({ verification, reversible }: StartRequest): Advice {
   if (!verification.enabled) return 'The migration is not verified.';
   if (!reversible) return 'Both clusters show what the verifier must read.';
-  return {
-    result: 'warning',
-    name: 'reverseNotVerified',
-    description: 'The verifier works in the first direction only: a reverse is not verified.',
-  };
+  return warning('reverseNotVerified', 'The verifier works in the first direction only: a reverse is not verified.');
 }
 
 /**

@@ -3,9 +3,17 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { codeOf, failureName } from '../cluster/failure.js';
 import type { CheckName, PreflightItem, PreflightReport } from './report.js';
 
-/** The finding of a check that cannot refuse a start. */
+/** The finding of a check that cannot refuse a start; a text alone: it is passed. */
 export type Advice =
-  { result: 'passed' | 'unchecked'; description: string } | { result: 'warning'; name: string; description: string };
+  string | { result: 'unchecked'; description: string } | { result: 'warning'; name: string; description: string };
+
+export function unchecked(description: string): Advice {
+  return { result: 'unchecked', description };
+}
+
+export function warning(name: string, description: string): Advice {
+  return { result: 'warning', name, description };
+}
 
 /** Runs checks one after the other and collects their findings. */
 export class Examination {
@@ -32,12 +40,11 @@ export class Examination {
   async require<T>(
     check: CheckName,
     examine: () => T | Promise<T>,
-    describe: (found: T) => Advice | string,
+    describe: (found: T) => Advice,
   ): Promise<T | undefined> {
     try {
       const found = await examine();
-      const advice = describe(found);
-      this.#note(check, typeof advice === 'string' ? { result: 'passed', description: advice } : advice);
+      this.#note(check, describe(found));
       return found;
     } catch (error) {
       if (error instanceof ConvoyError)
@@ -48,23 +55,22 @@ export class Examination {
   }
 
   /** Runs a check that only advises; if a server refuses its read, the check is `unchecked`. */
-  async advise(check: CheckName, examine: () => Promise<Advice>): Promise<void> {
-    const advice = await examine().catch((error: unknown): Advice => {
+  async advise(check: CheckName, examine: () => Advice | Promise<Advice>): Promise<void> {
+    try {
+      this.#note(check, await examine());
+    } catch (error) {
       if (codeOf(error) === null) throw error;
-      return {
-        result: 'unchecked',
-        description: `Not checked, because a server refused to show it: ${failureName(error)}.`,
-      };
-    });
-    this.#note(check, advice);
+      this.#note(check, unchecked(`Not checked, because a server refused to show it: ${failureName(error)}.`));
+    }
   }
 
   /** Records a check that could not run, because an earlier one failed. */
   skip(check: CheckName): void {
-    this.#note(check, { result: 'unchecked', description: 'Not checked: a failed check above prevents it.' });
+    this.#note(check, unchecked('Not checked: a failed check above prevents it.'));
   }
 
-  #note(check: CheckName, advice: Advice): void {
+  #note(check: CheckName, noted: Advice): void {
+    const advice = typeof noted === 'string' ? ({ result: 'passed', description: noted } as const) : noted;
     this.#items.push({ check, result: advice.result, error: null, description: advice.description });
     if (advice.result === 'warning') this.#warnings.push({ name: advice.name, description: advice.description });
   }
