@@ -19,7 +19,7 @@ export async function reconcileViews(
   const wanted = new Map(views.map((plan) => [namespaceOf(plan.entry), plan]));
   const present = new Map(found.map((entry) => [namespaceOf(entry), entry]));
   for (const [namespace, entry] of present) {
-    if (entry.type === 'view' && !wanted.has(namespace)) await dropView(deps, entry, signal);
+    if (entry.type === 'view' && !wanted.has(namespace)) await drop(deps, entry, signal);
   }
   for (const [namespace, plan] of wanted) {
     const there = present.get(namespace);
@@ -49,15 +49,11 @@ async function changeView(
     await deps.destination.router.command(view.database, command, { signal });
     return;
   }
-  await dropView(deps, there, signal);
+  await drop(deps, there, signal);
   await makeView(deps, plan, signal);
 }
 
 async function makeView(deps: Changing, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
   const making = { destination: deps.destination, signal, confirm: () => deps.confirm(signal) };
   await createCollection(making, plan);
-}
-
-function dropView(deps: Changing, view: CatalogEntry, signal: AbortSignal): Promise<void> {
-  return drop(deps, view, signal);
 }

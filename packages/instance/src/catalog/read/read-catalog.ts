@@ -80,35 +80,19 @@ async function readEntry(
   listed: ListedNamespace,
   signal: AbortSignal,
 ): Promise<ReadEntry | null> {
-  const { database, name, uuid, options } = listed;
   const placement = await placements.placementOf(listed, signal);
   if (placement === null) return null;
-  if (listed.type === 'view') {
-    const view: CatalogEntry = {
-      database,
-      name,
-      type: 'view',
-      uuid: '',
-      options,
-      indexes: [],
-      ...placement,
-      sizeBytes: 0,
-      documentCount: 0,
-    };
-    return { entry: view, inconsistent: [] };
+  const { database, name, type, uuid, options } = listed;
+  if (type === 'view') {
+    const size = { sizeBytes: 0, documentCount: 0 };
+    return { entry: { database, name, type, uuid, options, indexes: [], ...placement, ...size }, inconsistent: [] };
   }
-  const indexes = await readIndexes(cluster, listed, placement.sharding, signal);
-  if (indexes === null) return null;
+  const found = await readIndexes(cluster, listed, placement.sharding, signal);
+  if (found === null) return null;
+  const { indexes, inconsistent } = found;
   const size = await readSize(cluster.router, database, name, signal);
-  const entry: CatalogEntry = {
-    database,
-    name,
-    type: 'collection',
-    uuid,
-    options,
-    indexes: indexes.indexes,
-    ...placement,
-    ...size,
+  return {
+    entry: { database, name, type: 'collection', uuid, options, indexes, ...placement, ...size },
+    inconsistent,
   };
-  return { entry, inconsistent: indexes.inconsistent };
 }
