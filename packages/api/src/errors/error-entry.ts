@@ -14,3 +14,15 @@ export interface ErrorEntry {
   /** What happened, then what to do; the description of a failure that has no more specific one. */
   readonly sentence: string;
 }
+
+/** Failures of one status. Those with a sentence alone are of the class `afterChange`. */
+export function entriesOf<Name extends string>(
+  httpStatus: FailureStatus,
+  given: Readonly<Record<Name, string | readonly [RetryClass, sentence: string]>>,
+): Record<Name, ErrorEntry> {
+  const entries = Object.entries<string | readonly [RetryClass, string]>(given).map(([name, one]) => {
+    const [retry, sentence] = typeof one === 'string' ? (['afterChange', one] as const) : one;
+    return [name, { httpStatus, retry, sentence }];
+  });
+  return Object.fromEntries(entries) as Record<Name, ErrorEntry>;
+}

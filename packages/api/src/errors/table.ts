@@ -1,5 +1,4 @@
 import { clusterErrors } from './cluster-errors.js';
-import type { ErrorEntry } from './error-entry.js';
 import { migrationErrors } from './migration-errors.js';
 import { optionErrors } from './option-errors.js';
 import { availabilityErrors, internalErrors } from './process-errors.js';
@@ -27,7 +26,7 @@ export const errorTable = {
   ...migrationErrors,
   ...availabilityErrors,
   ...internalErrors,
-} as const satisfies Record<string, ErrorEntry>;
+};
 
 /** The value of a failure body's `error`. */
 export type ErrorName = keyof typeof errorTable;
