@@ -58,7 +58,6 @@ function replySchemas(scope: ProgressScope): Record<string, z.ZodType> {
     VerificationSide: verificationSideSchema,
     Warning: warningSchema,
     Mismatch: mismatchSchema,
-    ...(scope === 'fleet' ? { FleetInstance: fleetInstanceSchema, InstancesReply: instancesReplySchema } : {}),
     ...(scope === 'fleet'
       ? { FleetInstance: fleetInstanceSchema, InstancesReply: instancesReplySchema, ...watchingSchemas }
       : {}),

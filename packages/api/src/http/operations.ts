@@ -88,181 +88,137 @@ const commandSummaries: Readonly<Record<CommandName, string>> = {
 };
 
 const accessFailures = [401, 403, 500];
+const startFailures = [400, 409, 413, 422, 503];
 
-/** The last part of the path, which is also the name, and what differs. */
-type WatchingRow = [
-  name: string,
+/** An operation, at `/api/v1/` and its id unless it says otherwise. `failures` are those besides `accessFailures`. */
+function operation(
+  operationId: string,
   reply: Operation['reply'],
-  summary: string,
   failures: readonly number[],
-  parameters?: Operation['parameters'],
-];
-
-/** Operations that the dashboard uses. */
-const watchingRows: readonly WatchingRow[] = [
-  ['history', 'HistoryReply', 'History of the migration: at most 720 points and a timeline.', [503]],
-  [
-    'namespaces',
-    'NamespacesReply',
-    'Copy progress per collection, active and large ones first. Takes offset, limit (at most 200), search, sort.',
-    [503],
-  ],
-  ['preflight', 'PreflightReply', 'Results of the last preflight checks, by instance.', [503]],
-  ['commands', 'CommandsReply', "The last commands sent through this process, with each instance's reply.", []],
-  ['access', 'AccessReply', "Whether the request's token may send commands.", []],
-  [
-    'logs',
-    'LogsReply',
-    'The last warnings and errors in the logs of all processes, oldest first. Takes limit (at most 1000).',
-    [503],
-  ],
-  [
-    'report',
-    'ReportReply',
-    'The migration from its start to now: verdict, times, rates, collections, timeline.',
-    [503],
-  ],
-  [
-    'source',
-    'SourceReply',
-    "The source's collections with estimated sizes, before a start. The leader lists them, once a minute.",
-    [400, 409, 422, 503],
-    [
-      { name: 'source', type: 'string', description: 'Name of the source cluster; cluster0 by default.' },
-      { name: 'destination', type: 'string', description: 'Name of the destination cluster; cluster1 by default.' },
-    ],
-  ],
-];
-
-const watchingOperations = watchingRows.map(([name, reply, summary, failures, parameters]): Operation => ({
-  scope: 'fleet',
-  method: 'get',
-  path: `/api/v1/${name}`,
-  operationId: name,
-  summary,
-  reply,
-  ...(parameters && { parameters }),
-  failures: [...failures, ...accessFailures],
-}));
+  summary: string,
+  more: Partial<Operation> = {},
+): Operation {
+  return {
+    method: 'get',
+    path: `/api/v1/${operationId}`,
+    operationId,
+    summary,
+    reply,
+    failures: [...failures, ...accessFailures],
+    ...more,
+  };
+}
 
 /** Every operation of instances and coordinators, in the order of the OpenAPI document. */
 const operations: readonly Operation[] = [
-  ...commandNames.map((command): Operation => ({
-    method: 'post',
-    path: commandPath(command),
-    operationId: command,
-    summary: commandSummaries[command],
-    body: command === 'start' ? 'StartRequest' : 'CommandBody',
-    reply: 'SuccessReply',
-    failures: [400, 409, 413, 422, 503, ...accessFailures],
-  })),
-  {
-    method: 'get',
-    path: PROGRESS_PATH,
-    operationId: 'progress',
-    summary: 'State and progress of the migration. A failure once the migration has failed.',
-    reply: 'ProgressReply',
-    failures: [409, 422, 503, ...accessFailures],
-  },
-  {
-    scope: 'fleet',
-    method: 'get',
-    path: INSTANCES_PATH,
-    operationId: 'instances',
-    summary: 'One row per known or expected instance, whatever its state.',
-    reply: 'InstancesReply',
-    failures: accessFailures,
-  },
-  {
-    scope: 'fleet',
-    method: 'get',
-    path: EVENTS_PATH,
-    operationId: 'events',
-    summary:
+  ...commandNames.map((command) =>
+    operation(command, 'SuccessReply', startFailures, commandSummaries[command], {
+      method: 'post',
+      body: command === 'start' ? 'StartRequest' : 'CommandBody',
+    }),
+  ),
+  operation(
+    'progress',
+    'ProgressReply',
+    [409, 422, 503],
+    'State and progress of the migration. A failure once the migration has failed.',
+  ),
+  ...[
+    operation('instances', 'InstancesReply', [], 'One row per known or expected instance, whatever its state.'),
+    operation(
+      'events',
+      'Text',
+      [503],
       "Server-sent events named progress, each with the fleet's whole progress. Ids increase, so clients may " +
-      'send Last-Event-ID.',
-    reply: 'Text',
-    mediaType: 'text/event-stream',
-    failures: [503, ...accessFailures],
-  },
-  {
-    scope: 'fleet',
-    method: 'get',
-    path: '/api/v1/watch',
-    operationId: 'watch',
-    summary: 'Server-sent events for the dashboard: one fleet event with everything, then a change event per second.',
-    reply: 'Text',
-    mediaType: 'text/event-stream',
-    failures: [503, ...accessFailures],
-  },
-  ...watchingOperations,
-  {
-    scope: 'fleet',
-    method: 'post',
-    path: CHECK_PATH,
-    operationId: 'check',
-    summary: 'Preflight checks for the options of a start, without a start. Allowed in IDLE.',
-    body: 'StartRequest',
-    reply: 'CheckReply',
-    failures: [400, 409, 413, 422, 503, ...accessFailures],
-  },
-  {
-    scope: 'fleet',
-    method: 'get',
-    path: REPORT_PAGE_PATH,
-    operationId: 'reportPage',
-    summary: 'The same report as one HTML file, which loads nothing.',
-    reply: 'Text',
-    mediaType: 'text/html',
-    failures: [503, ...accessFailures],
-  },
-  {
-    method: 'get',
-    path: METRICS_PATH,
-    operationId: 'metrics',
-    summary: 'Prometheus metrics, listed in docs/metrics.md. OpenMetrics for clients that accept it.',
-    reply: 'Text',
-    mediaType: 'text/plain',
-    failures: accessFailures,
-  },
-  {
-    method: 'get',
-    path: MISMATCHES_PATH,
-    operationId: 'mismatches',
-    summary: "The embedded verifier's mismatches, one JSON object per line. Available after a failure too.",
-    parameters: [
-      { name: 'kind', type: 'string', description: 'Only mismatches of this kind.' },
-      { name: 'namespace', type: 'string', description: 'Only mismatches of this database.collection.' },
-      { name: 'limit', type: 'integer', description: 'Maximum number of lines; 10000 by default.' },
-    ],
-    reply: 'Mismatch',
-    mediaType: LINES_TYPE,
-    failures: [400, 503, ...accessFailures],
-  },
-  {
-    method: 'get',
-    path: OPENAPI_PATH,
-    operationId: 'openapi',
-    summary: 'This document.',
-    reply: 'OpenApiDocument',
-    failures: accessFailures,
-  },
-  {
-    method: 'get',
-    path: HEALTH_PATH,
-    operationId: 'healthz',
-    summary: 'Whether the process is alive.',
-    reply: 'SuccessReply',
-    failures: [],
-  },
-  {
-    method: 'get',
+        'send Last-Event-ID.',
+      { mediaType: 'text/event-stream' },
+    ),
+    operation(
+      'watch',
+      'Text',
+      [503],
+      'Server-sent events for the dashboard: one fleet event with everything, then a change event per second.',
+      { mediaType: 'text/event-stream' },
+    ),
+    operation('history', 'HistoryReply', [503], 'History of the migration: at most 720 points and a timeline.'),
+    operation(
+      'namespaces',
+      'NamespacesReply',
+      [503],
+      'Copy progress per collection, active and large ones first. Takes offset, limit (at most 200), search, sort.',
+    ),
+    operation('preflight', 'PreflightReply', [503], 'Results of the last preflight checks, by instance.'),
+    operation(
+      'commands',
+      'CommandsReply',
+      [],
+      "The last commands sent through this process, with each instance's reply.",
+    ),
+    operation('access', 'AccessReply', [], "Whether the request's token may send commands."),
+    operation(
+      'logs',
+      'LogsReply',
+      [503],
+      'The last warnings and errors in the logs of all processes, oldest first. Takes limit (at most 1000).',
+    ),
+    operation(
+      'report',
+      'ReportReply',
+      [503],
+      'The migration from its start to now: verdict, times, rates, collections, timeline.',
+    ),
+    operation(
+      'source',
+      'SourceReply',
+      [400, 409, 422, 503],
+      "The source's collections with estimated sizes, before a start. The leader lists them, once a minute.",
+      {
+        parameters: [
+          { name: 'source', type: 'string', description: 'Name of the source cluster; cluster0 by default.' },
+          { name: 'destination', type: 'string', description: 'Name of the destination cluster; cluster1 by default.' },
+        ],
+      },
+    ),
+    operation(
+      'check',
+      'CheckReply',
+      startFailures,
+      'Preflight checks for the options of a start, without a start. Allowed in IDLE.',
+      { method: 'post', body: 'StartRequest' },
+    ),
+    operation('reportPage', 'Text', [503], 'The same report as one HTML file, which loads nothing.', {
+      path: REPORT_PAGE_PATH,
+      mediaType: 'text/html',
+    }),
+  ].map((one): Operation => ({ ...one, scope: 'fleet' })),
+  operation(
+    'metrics',
+    'Text',
+    [],
+    'Prometheus metrics, listed in docs/metrics.md. OpenMetrics for clients that accept it.',
+    { path: METRICS_PATH, mediaType: 'text/plain' },
+  ),
+  operation(
+    'mismatches',
+    'Mismatch',
+    [400, 503],
+    "The embedded verifier's mismatches, one JSON object per line. Available after a failure too.",
+    {
+      path: MISMATCHES_PATH,
+      parameters: [
+        { name: 'kind', type: 'string', description: 'Only mismatches of this kind.' },
+        { name: 'namespace', type: 'string', description: 'Only mismatches of this database.collection.' },
+        { name: 'limit', type: 'integer', description: 'Maximum number of lines; 10000 by default.' },
+      ],
+      mediaType: LINES_TYPE,
+    },
+  ),
+  operation('openapi', 'OpenApiDocument', [], 'This document.', { path: OPENAPI_PATH }),
+  operation('healthz', 'SuccessReply', [], 'Whether the process is alive.', { path: HEALTH_PATH, failures: [] }),
+  operation('readyz', 'SuccessReply', [], 'Whether the process accepts commands.', {
     path: READY_PATH,
-    operationId: 'readyz',
-    summary: 'Whether the process accepts commands.',
-    reply: 'SuccessReply',
     failures: [503],
-  },
+  }),
 ];
 
 /** The operations that instances, or coordinators, serve. */
