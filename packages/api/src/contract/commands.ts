@@ -8,7 +8,7 @@ export const commandNames = ['start', 'pause', 'resume', 'commit', 'reverse'] as
 export type CommandName = (typeof commandNames)[number];
 
 /** The body of pause, resume, commit and reverse: `{}`. */
-export const commandBodySchema = z.strictObject({}).meta({ description: 'These commands have no options.' });
+export const commandBodySchema = z.strictObject({}).describe('These commands have no options.');
 
 /** @throws ConvoyError `invalidRequest` when the body is not an empty document */
 export function parseCommandBody(body: unknown): void {

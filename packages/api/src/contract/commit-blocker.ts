@@ -43,16 +43,15 @@ const stat = z.number().nonnegative().nullable();
 
 export const commitBlockerSchema = z
   .object({
-    instance: z.string().meta({ description: 'The instance that is not ready.' }),
+    instance: z.string().describe('The instance that is not ready.'),
     reason: z.enum(reasons),
-    value: stat.meta({
-      description:
-        'Seconds of lag, verifierLag and silent, documents of verifying and mismatches; null for the others.',
-    }),
-    limit: stat.meta({ description: 'Limit below which the value does not block.' }),
-    description: z.string().meta({ description: 'The reason as text.' }),
+    value: stat.describe(
+      'Seconds of lag, verifierLag and silent, documents of verifying and mismatches; null for the others.',
+    ),
+    limit: stat.describe('Limit below which the value does not block.'),
+    description: z.string().describe('The reason as text.'),
   })
-  .meta({ description: 'A reason that blocks the commit.' });
+  .describe('A reason that blocks the commit.');
 
 /** A reason that blocks the commit. */
 export type CommitBlocker = z.output<typeof commitBlockerSchema>;

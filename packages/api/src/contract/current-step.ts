@@ -21,12 +21,13 @@ const ordinal = z.int().positive();
 /** The step of a commit or reverse that a migration is in. */
 export const currentStepSchema = z.object({
   name: z.enum([...commitStepNames, ...reverseStepNames]),
-  number: ordinal.meta({ description: 'From 1.' }),
-  count: ordinal.meta({ description: 'All steps of this commit or reverse.' }),
-  description: z.string().meta({ description: 'Who does what, with counts, as one or two sentences.' }),
-  since: z.string().nullable().meta({
-    description: 'When it began, ISO 8601: anew under another leader. Null when it is not recorded.',
-  }),
+  number: ordinal.describe('From 1.'),
+  count: ordinal.describe('All steps of this commit or reverse.'),
+  description: z.string().describe('Who does what, with counts, as one or two sentences.'),
+  since: z
+    .string()
+    .nullable()
+    .describe('When it began, ISO 8601: anew under another leader. Null when it is not recorded.'),
 });
 
 /** One of `commitStepNames` or `reverseStepNames`. */

@@ -8,7 +8,7 @@ const documentFilterSchema = z.strictObject({
   collection: z.string().min(1, 'must not be empty'),
   filter: z
     .union([z.record(z.string(), z.unknown()), z.string().min(2, 'must be a query in Extended JSON')])
-    .meta({ description: 'A query as find takes it, in Extended JSON: an object, or its text.' }),
+    .describe('A query as find takes it, in Extended JSON: an object, or its text.'),
 });
 
 /** Queries that choose the documents of some collections; other collections are migrated as a whole. */

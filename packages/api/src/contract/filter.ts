@@ -10,25 +10,23 @@ export const patternSchema = z
       .string()
       .regex(PATTERN_OPTION_LETTERS, 'takes the letters i, m, s, x and u only')
       .default('')
-      .meta({ description: 'Option letters of $regex, in any order: i, m, s and u.' }),
+      .describe('Option letters of $regex, in any order: i, m, s and u.'),
   })
-  .meta({ description: 'A regular expression matched against names, without look-around and back-references.' });
+  .describe('A regular expression matched against names, without look-around and back-references.');
 
 const nameSchema = z.string().min(1, 'must not be empty');
 
 /** One element of `includeNamespaces` or `excludeNamespaces`; both have the same shape. */
 export const namespaceSelectorSchema = z
   .strictObject({
-    database: nameSchema.optional().meta({ description: 'Name of one database.' }),
-    databaseRegex: patternSchema
-      .optional()
-      .meta({ description: 'Selects databases by pattern, in place of database.' }),
+    database: nameSchema.optional().describe('Name of one database.'),
+    databaseRegex: patternSchema.optional().describe('Selects databases by pattern, in place of database.'),
     collections: z
       .array(nameSchema)
       .min(1, 'must name at least one collection, leave it out to select all')
       .optional()
-      .meta({ description: 'Names of collections; with collectionsRegex the union of both.' }),
-    collectionsRegex: patternSchema.optional().meta({ description: 'Selects collections by pattern.' }),
+      .describe('Names of collections; with collectionsRegex the union of both.'),
+    collectionsRegex: patternSchema.optional().describe('Selects collections by pattern.'),
   })
   .superRefine((selector, context) => {
     if (selector.database === undefined && selector.databaseRegex === undefined) {

@@ -12,11 +12,11 @@ export const instanceProblems = ['missing', 'silent', 'unexpected', 'otherReleas
 
 /** One instance as a row of the fleet's progress. Values that it has not reported are null. */
 export const fleetInstanceSchema = z.object({
-  id: z.string().meta({ description: 'Name of its source shard, or single for a lone instance.' }),
+  id: z.string().describe('Name of its source shard, or single for a lone instance.'),
   syncID: z.string().nullable(),
   release: z.string().nullable(),
-  problems: z.array(z.enum(instanceProblems)).meta({ description: 'Its problems within the fleet.' }),
-  reachable: z.boolean().meta({ description: 'Whether its heartbeats arrive in time.' }),
+  problems: z.array(z.enum(instanceProblems)).describe('Its problems within the fleet.'),
+  reachable: z.boolean().describe('Whether its heartbeats arrive in time.'),
   secondsSinceHeartbeat: count,
   state: z.enum(migrationStates).nullable(),
   canCommit: z.boolean(),
@@ -26,7 +26,7 @@ export const fleetInstanceSchema = z.object({
   eventsPerSecond: rate,
   estimatedCopiedBytes: count,
   copyBytesPerSecond: rate,
-  error: z.string().nullable().meta({ description: 'Name of the failure that ended the migration.' }),
+  error: z.string().nullable().describe('Name of the failure that ended the migration.'),
   errorDescription: z.string().nullable(),
 });
 
@@ -36,16 +36,11 @@ export const instancesReplySchema = z.object({ success: z.literal(true), instanc
 /** The `progress` document of the fleet API: the contract's fields for the whole fleet, and its instances. */
 export const fleetProgressSchema = progressSchema.extend({
   instances: z.array(fleetInstanceSchema).nullable(),
-  percent: z
-    .number()
-    .min(0)
-    .max(100)
-    .nullable()
-    .meta({ description: 'Copied bytes in per cent of the total, over all instances.' }),
+  percent: z.number().min(0).max(100).nullable().describe('Copied bytes in per cent of the total, over all instances.'),
   copyBytesPerSecond: rate,
   eventsPerSecond: rate,
-  secondsRemaining: count.meta({ description: 'Estimated seconds until the copy ends; null when unknown.' }),
-  copyEndsAt: z.string().nullable().meta({ description: 'Estimated end of the copy, ISO 8601; null when unknown.' }),
+  secondsRemaining: count.describe('Estimated seconds until the copy ends; null when unknown.'),
+  copyEndsAt: z.string().nullable().describe('Estimated end of the copy, ISO 8601; null when unknown.'),
 });
 
 /** One of `instanceProblems`. */

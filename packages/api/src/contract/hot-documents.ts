@@ -10,14 +10,14 @@ const count = z.int().nonnegative();
 
 export const hotDocumentSchema = z.object({
   namespace: z.string(),
-  document: z.string().meta({
-    description: 'Stands for the _id, which convoy progress --hot-documents shows; changes when the instance restarts.',
-  }),
+  document: z
+    .string()
+    .describe('Stands for the _id, which convoy progress --hot-documents shows; changes when the instance restarts.'),
   changesPerSecond: count,
-  workerPercent: count.meta({ description: 'Its part of all changes of its apply worker.' }),
-  appliedBy: z.enum(appliedBy).meta({
-    description: 'folding: one write has many of its changes. rereading: it is read from the source again and again.',
-  }),
+  workerPercent: count.describe('Its part of all changes of its apply worker.'),
+  appliedBy: z
+    .enum(appliedBy)
+    .describe('folding: one write has many of its changes. rereading: it is read from the source again and again.'),
 });
 
 /** A document that changes more often than its apply worker sends writes. */

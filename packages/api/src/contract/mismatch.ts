@@ -16,7 +16,7 @@ export const mismatchKinds = [
 ] as const;
 
 const pathSchema = z.object({
-  path: z.string().meta({ description: 'Field path with dots; empty for the whole document.' }),
+  path: z.string().describe('Field path with dots; empty for the whole document.'),
   kind: z.enum(['changed', 'missingOnDestination', 'extraOnDestination', 'order']),
   sourceType: z.string().optional(),
   destinationType: z.string().optional(),
@@ -26,19 +26,20 @@ const pathSchema = z.object({
 export const mismatchSchema = z
   .object({
     namespace: z.string(),
-    destination: z.string().optional().meta({ description: 'Its name on the destination, where that is another one.' }),
+    destination: z.string().optional().describe('Its name on the destination, where that is another one.'),
     kind: z.enum(mismatchKinds),
-    _id: z.unknown().meta({ description: 'Canonical extended JSON; null for a namespace.' }),
+    _id: z.unknown().describe('Canonical extended JSON; null for a namespace.'),
     paths: z.array(pathSchema),
-    detail: z.string().nullable().meta({
-      description: 'The difference of a namespace, or the unique index with duplicate keys; null otherwise.',
-    }),
+    detail: z
+      .string()
+      .nullable()
+      .describe('The difference of a namespace, or the unique index with duplicate keys; null otherwise.'),
     firstSeen: z.string(),
     lastSeen: z.string(),
-    looks: z.int().positive().meta({ description: 'How many comparisons found it.' }),
-    proven: z.boolean().meta({ description: 'False while a pending change may resolve it.' }),
+    looks: z.int().positive().describe('How many comparisons found it.'),
+    proven: z.boolean().describe('False while a pending change may resolve it.'),
   })
-  .meta({ description: 'A difference between source and destination.' });
+  .describe('A difference between source and destination.');
 
 /** A difference between source and destination. */
 export type Mismatch = z.output<typeof mismatchSchema>;

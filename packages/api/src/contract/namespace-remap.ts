@@ -25,10 +25,10 @@ const destinationSchema = z.strictObject({
 
 const elementSchema = z
   .strictObject({
-    from: sourceSchema.meta({
-      description: 'A collection of the source, or a database: all of its collections without an element of their own.',
-    }),
-    to: destinationSchema.meta({ description: 'Its name on the destination.' }),
+    from: sourceSchema.describe(
+      'A collection of the source, or a database: all of its collections without an element of their own.',
+    ),
+    to: destinationSchema.describe('Its name on the destination.'),
   })
   .superRefine(({ from, to }, context) => {
     if ((from.collection === undefined) !== (to.collection === undefined))

@@ -31,19 +31,15 @@ export const verificationSideSchema = z
     scannedCollectionCount: nullableCount,
     totalCollectionCount: nullableCount,
   })
-  .meta({ description: 'Progress of the embedded verifier on one cluster.' });
+  .describe('Progress of the embedded verifier on one cluster.');
 
 const clusterLinkSchema = z.object({
-  pingLatencyMs: z
-    .number()
-    .nonnegative()
-    .nullable()
-    .meta({ description: 'Round-trip time of a ping in milliseconds.' }),
+  pingLatencyMs: z.number().nonnegative().nullable().describe('Round-trip time of a ping in milliseconds.'),
 });
 
 /** A condition for the operator's attention; the migration continues. */
 export const warningSchema = z.object({
-  name: z.string().meta({ description: 'Stable name, for example waitingForInstances.' }),
+  name: z.string().describe('Stable name, for example waitingForInstances.'),
   description: z.string(),
 });
 
@@ -51,13 +47,13 @@ export const warningSchema = z.object({
 const SOURCE_WRITES_NAMED_MAX = 10;
 
 const sourceWritesSchema = z.object({
-  windowSeconds: count.meta({ description: 'The writes of this many last seconds count.' }),
-  writes: count.meta({ description: 'Changes of documents that the migration includes, by anybody but Convoy.' }),
+  windowSeconds: count.describe('The writes of this many last seconds count.'),
+  writes: count.describe('Changes of documents that the migration includes, by anybody but Convoy.'),
   namespaces: z
     .array(z.object({ namespace: z.string(), writes: count }))
     .max(SOURCE_WRITES_NAMED_MAX)
-    .meta({ description: 'Those with most writes.' }),
-  lastWriteAt: z.string().nullable().meta({ description: 'Time of the latest known write, ISO 8601.' }),
+    .describe('Those with most writes.'),
+  lastWriteAt: z.string().nullable().describe('Time of the latest known write, ISO 8601.'),
 });
 
 type WrittenNamespaces = z.output<typeof sourceWritesSchema>['namespaces'];
@@ -77,15 +73,15 @@ export const progressSchema = z.object({
   state: z.enum(migrationStates),
   canCommit: z.boolean(),
   canWrite: z.boolean().nullable(),
-  info: z.string().nullable().meta({ description: 'The phase as text.' }),
-  lagTimeSeconds: nullableCount.meta({ description: 'Null when paused, 0 once committed.' }),
+  info: z.string().nullable().describe('The phase as text.'),
+  lagTimeSeconds: nullableCount.describe('Null when paused, 0 once committed.'),
   totalEventsApplied: nullableCount,
   collectionCopy: z.object({ estimatedTotalBytes: count, estimatedCopiedBytes: count }).nullable(),
   directionMapping: z.object({ Source: z.string(), Destination: z.string() }).nullable(),
   syncID: z.string().nullable(),
   coordinatorID: z.string().nullable(),
   verification: z.object({ source: verificationSideSchema, destination: verificationSideSchema }).nullable(),
-  ceaStage: z.string().nullable().meta({ description: 'Stage of the change event application.' }),
+  ceaStage: z.string().nullable().describe('Stage of the change event application.'),
   lag: z
     .object({ overallLagSeconds: nullableCount, crudLagSeconds: nullableCount, ddlLagSeconds: nullableCount })
     .nullable(),
@@ -94,39 +90,40 @@ export const progressSchema = z.object({
     .nullable(),
   source: clusterLinkSchema.nullable(),
   destination: clusterLinkSchema.nullable(),
-  estimatedOplogTimeRemaining: z.string().nullable().meta({ description: 'A text, for example "12 hours".' }),
+  estimatedOplogTimeRemaining: z.string().nullable().describe('A text, for example "12 hours".'),
   estimatedSecondsToCEACatchup: nullableCount,
   warnings: z.array(warningSchema).nullable(),
   commitBlockers: z
     .array(commitBlockerSchema)
     .nullable()
-    .meta({
-      description:
-        'Reasons why canCommit is false; null in IDLE, COMMITTING and COMMITTED, and in INITIALIZING while no ' +
+    .describe(
+      'Reasons why canCommit is false; null in IDLE, COMMITTING and COMMITTED, and in INITIALIZING while no ' +
         'migration is known.',
-    }),
-  currentStep: currentStepSchema.nullable().meta({
-    description: 'What a commit or a reverse does now; null while there is none.',
-  }),
-  sourceWrites: sourceWritesSchema.nullable().meta({
-    description: 'Whether anybody still writes to the source; null unless its changes are read as they come.',
-  }),
-  hotDocuments: z.array(hotDocumentSchema).max(HOT_DOCUMENTS_MAX).nullable().meta({
-    description: 'Documents that change more often than their apply worker sends writes, the fastest first.',
-  }),
-  startedAt: z.string().nullable().meta({ description: 'When the migration started, ISO 8601.' }),
+    ),
+  currentStep: currentStepSchema.nullable().describe('What a commit or a reverse does now; null while there is none.'),
+  sourceWrites: sourceWritesSchema
+    .nullable()
+    .describe('Whether anybody still writes to the source; null unless its changes are read as they come.'),
+  hotDocuments: z
+    .array(hotDocumentSchema)
+    .max(HOT_DOCUMENTS_MAX)
+    .nullable()
+    .describe('Documents that change more often than their apply worker sends writes, the fastest first.'),
+  startedAt: z.string().nullable().describe('When the migration started, ISO 8601.'),
   options: z
     .record(z.string(), z.unknown())
     .nullable()
-    .meta({ description: 'The recorded options: the body of the start with defaults. Null above 8 KiB.' }),
-  metadataRemoved: z.boolean().nullable().meta({
-    description:
+    .describe('The recorded options: the body of the start with defaults. Null above 8 KiB.'),
+  metadataRemoved: z
+    .boolean()
+    .nullable()
+    .describe(
       'Whether the metadata of the committed migration is gone, as after convoy cleanup; null unless COMMITTED.',
-  }),
+    ),
   waitingFor: z
     .array(waitingSchema)
     .nullable()
-    .meta({ description: 'Instances that have not taken a command of the whole fleet; null before the start.' }),
+    .describe('Instances that have not taken a command of the whole fleet; null before the start.'),
 });
 
 /** The `progress` of one instance in `GET /api/v1/progress`. */

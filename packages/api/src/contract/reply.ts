@@ -9,21 +9,21 @@ export const successReplySchema = z.object({
   waitingFor: z
     .array(z.string())
     .optional()
-    .meta({
-      description:
-        'Ids of the instances that have not taken a command of the whole fleet. It is recorded, and they take it by ' +
+    .describe(
+      'Ids of the instances that have not taken a command of the whole fleet. It is recorded, and they take it by ' +
         'themselves; absent when all have.',
-    }),
+    ),
 });
 
 /** Reply to every failed request, whatever its path and status. */
 export const failureReplySchema = z.object({
   success: z.literal(false),
-  error: z.string().meta({ description: 'Stable name of the failure, listed in docs/errors.md.' }),
-  errorDescription: z.string().meta({ description: 'What happened and what to do.' }),
-  instances: z.array(instanceResultSchema).optional().meta({
-    description: "Each instance's reply to a fleet command, in the order of ids.",
-  }),
+  error: z.string().describe('Stable name of the failure, listed in docs/errors.md.'),
+  errorDescription: z.string().describe('What happened and what to do.'),
+  instances: z
+    .array(instanceResultSchema)
+    .optional()
+    .describe("Each instance's reply to a fleet command, in the order of ids."),
 });
 
 /** Reply to an accepted command. */

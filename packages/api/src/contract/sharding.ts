@@ -40,7 +40,7 @@ const shardingEntrySchema = z.strictObject({
   database: z.string().min(1, 'must not be empty'),
   collection: z.string().min(1, 'must not be empty'),
   shardCollection: z.strictObject({
-    key: shardKeySchema.meta({ description: 'Fields of the shard key in order, each as a document with one field.' }),
+    key: shardKeySchema.describe('Fields of the shard key in order, each as a document with one field.'),
   }),
 });
 
@@ -57,8 +57,8 @@ const shardingEntriesSchema = z.array(shardingEntrySchema).superRefine((entries,
 
 /** The `sharding` document: how a replica set's collections are sharded on the destination. */
 export const shardingSchema = z.strictObject({
-  createSupportingIndexes: z.boolean().default(false).meta({ description: 'Create missing supporting indexes.' }),
-  shardingEntries: shardingEntriesSchema.meta({ description: 'Collections to shard; all others stay unsharded.' }),
+  createSupportingIndexes: z.boolean().default(false).describe('Create missing supporting indexes.'),
+  shardingEntries: shardingEntriesSchema.describe('Collections to shard; all others stay unsharded.'),
 });
 
 /** Normalised `sharding` document. */

@@ -26,49 +26,48 @@ export const indexFailuresValues = ['refuse', 'skip'] as const;
 
 /** The body of `POST /api/v1/start`, field by field; `normaliseStartRequest` has the rules between fields. */
 export const startRequestSchema = z.strictObject({
-  source: z.string().min(1, 'must not be empty').meta({ description: 'Name of the source cluster.' }),
-  destination: z.string().min(1, 'must not be empty').meta({ description: 'Name of the destination cluster.' }),
+  source: z.string().min(1, 'must not be empty').describe('Name of the source cluster.'),
+  destination: z.string().min(1, 'must not be empty').describe('Name of the destination cluster.'),
   buildIndexes: z
     .enum(buildIndexesValues)
     .default('beforeDataCopy')
-    .meta({ description: 'When indexes are built, and which. Those that shard keys need are built at once.' }),
+    .describe('When indexes are built, and which. Those that shard keys need are built at once.'),
   indexConflicts: z
     .enum(indexConflictsValues)
     .optional()
-    .meta({
-      description:
-        'What to do about an index that differs between shards of the source: refuse the start (default), take the ' +
+    .describe(
+      'What to do about an index that differs between shards of the source: refuse the start (default), take the ' +
         'form of most shards, or skip it.',
-    }),
-  indexFailures: z.enum(indexFailuresValues).optional().meta({
-    description: 'What to do about an index that the destination cannot build: refuse it (default), or skip it.',
-  }),
-  enableUserWriteBlocking: writeBlockingSchema.default(false).meta({
-    description: 'Whose users cannot write: of the destination until it opens, of the source from the commit on.',
-  }),
-  includeNamespaces: namespaceFilterSchema.meta({ description: 'Migrates only these namespaces.' }),
-  excludeNamespaces: namespaceFilterSchema.meta({ description: 'Namespaces to leave out of the included ones.' }),
+    ),
+  indexFailures: z
+    .enum(indexFailuresValues)
+    .optional()
+    .describe('What to do about an index that the destination cannot build: refuse it (default), or skip it.'),
+  enableUserWriteBlocking: writeBlockingSchema
+    .default(false)
+    .describe('Whose users cannot write: of the destination until it opens, of the source from the commit on.'),
+  includeNamespaces: namespaceFilterSchema.describe('Migrates only these namespaces.'),
+  excludeNamespaces: namespaceFilterSchema.describe('Namespaces to leave out of the included ones.'),
   reversible: z.boolean().default(false),
   keepBalancer: z
     .boolean()
     .optional()
-    .meta({ description: "Leaves the source's balancer on; needs a source that is read through its routers." }),
-  copyInNaturalOrder: z.array(namespaceSelectorSchema).optional().meta({
-    description: 'Namespaces to copy in the order of their records; needs a source whose shards are read directly.',
-  }),
+    .describe("Leaves the source's balancer on; needs a source that is read through its routers."),
+  copyInNaturalOrder: z
+    .array(namespaceSelectorSchema)
+    .optional()
+    .describe('Namespaces to copy in the order of their records; needs a source whose shards are read directly.'),
   detectRandomId: z
     .boolean()
     .optional()
-    .meta({ description: 'Copies large collections with random _ids in the order of their records.' }),
-  sharding: shardingSchema
-    .optional()
-    .meta({ description: 'Required from a replica set to a sharded cluster, otherwise rejected.' }),
+    .describe('Copies large collections with random _ids in the order of their records.'),
+  sharding: shardingSchema.optional().describe('Required from a replica set to a sharded cluster, otherwise rejected.'),
   documentFilter: documentFiltersSchema
     .optional()
-    .meta({ description: 'Migrates only the documents of some collections that match a query.' }),
-  namespaceRemap: namespaceRemapSchema.optional().meta({
-    description: 'Databases and collections that get another name on the destination. Filters name the source.',
-  }),
+    .describe('Migrates only the documents of some collections that match a query.'),
+  namespaceRemap: namespaceRemapSchema
+    .optional()
+    .describe('Databases and collections that get another name on the destination. Filters name the source.'),
   verification: verificationSchema.default({ enabled: true }),
 });
 

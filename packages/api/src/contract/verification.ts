@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** The `verification` document of a start request. */
 export const verificationSchema = z.strictObject({
-  enabled: z.boolean().default(true).meta({ description: 'Whether the embedded verifier runs.' }),
+  enabled: z.boolean().default(true).describe('Whether the embedded verifier runs.'),
 });
 
 /** Phases of the verifier on one cluster, from the earliest to the latest. */

@@ -4,11 +4,11 @@ import { commandNames } from './commands.js';
 /** An instance that has not taken a command of the whole fleet, which is recorded for it. */
 export const waitingSchema = z
   .object({
-    instance: z.string().meta({ description: 'The instance that has not taken the command.' }),
-    command: z.enum(commandNames).meta({ description: 'The recorded command.' }),
-    description: z.string().meta({ description: 'Why the instance has not taken it, and what to do.' }),
+    instance: z.string().describe('The instance that has not taken the command.'),
+    command: z.enum(commandNames).describe('The recorded command.'),
+    description: z.string().describe('Why the instance has not taken it, and what to do.'),
   })
-  .meta({ description: 'A recorded command that an instance takes by itself once it can.' });
+  .describe('A recorded command that an instance takes by itself once it can.');
 
 /** An instance that has not taken a command of the whole fleet. */
 export type Waiting = z.output<typeof waitingSchema>;

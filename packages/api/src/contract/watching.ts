@@ -13,16 +13,16 @@ export const historyReplySchema = z.object({ success, history: historySchema.nul
 export const namespacesReplySchema = z.object({
   success,
   total: count,
-  matching: count.meta({ description: 'Number of collections that match the search.' }),
-  offset: count.meta({ description: 'Position of the first row among them.' }),
+  matching: count.describe('Number of collections that match the search.'),
+  offset: count.describe('Position of the first row among them.'),
   rows: z.array(
     namespacePartSchema.extend({
-      instances: count.meta({ description: 'Instances with a part of the collection.' }),
+      instances: count.describe('Instances with a part of the collection.'),
     }),
   ),
   others: z
     .object({ collections: count, totalBytes: count, copiedBytes: count, copiedDocuments: count })
-    .meta({ description: 'Sums over matching collections that are not in the rows.' }),
+    .describe('Sums over matching collections that are not in the rows.'),
 });
 
 /** The reply of `GET /api/v1/preflight`: results of the last preflight checks, by instance. */
