@@ -11,15 +11,12 @@ import { Watchers } from './watchers.js';
 
 /** The fleet of a lone instance: it leads itself, has no peers and needs no Redis. */
 export class LoneFleet implements Fleet {
-  readonly #now_ms: () => number;
   readonly #watchers = new Watchers();
   readonly #reports = new Map<string, SeenReport>();
   #identity: InstanceIdentity | null = null;
 
   /** @param now_ms milliseconds since 1970 */
-  constructor(now_ms: () => number = Date.now) {
-    this.#now_ms = now_ms;
-  }
+  constructor(private readonly now_ms: () => number = Date.now) {}
 
   join(identity: InstanceIdentity): Promise<void> {
     this.#identity = identity;
@@ -28,7 +25,7 @@ export class LoneFleet implements Fleet {
   }
 
   report(report: InstanceReport): void {
-    this.#reports.set(report.identity.id, { report, reportedAt_ms: this.#now_ms(), fresh: true });
+    this.#reports.set(report.identity.id, { report, reportedAt_ms: this.now_ms(), fresh: true });
     this.#watchers.notify('report');
   }
 

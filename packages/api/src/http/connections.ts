@@ -49,15 +49,12 @@ function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
  * oldest first.
  */
 export class Connections {
-  readonly #limits: ConnectionLimits;
   /** In the order of arrival, each with its last request. */
   readonly #exchanges = new Map<Socket, Exchange | undefined>();
   /** Connections of a TLS server by their peer, until their handshake is complete. */
   readonly #handshakes = new Map<string, Socket>();
 
-  constructor(limits: ConnectionLimits) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: ConnectionLimits) {}
 
   /** Watches the connections of a server; call it before the server listens. */
   watch(server: Server): void {
@@ -87,7 +84,7 @@ export class Connections {
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
     // A client may keep its side open for ever. After an immediate close it could miss the reply.
-    const timer = setTimeout(() => socket.destroy(), this.#limits.linger_ms).unref();
+    const timer = setTimeout(() => socket.destroy(), this.limits.linger_ms).unref();
     socket.once('close', () => clearTimeout(timer));
   }
 
@@ -97,12 +94,12 @@ export class Connections {
       for (const [socket, exchange] of this.#exchanges) if (!isOwed(exchange)) this.#drop(socket);
     };
     close();
-    const timer = setInterval(close, this.#limits.linger_ms).unref();
+    const timer = setInterval(close, this.limits.linger_ms).unref();
     server.once('close', () => clearInterval(timer));
   }
 
   #add(socket: Socket): void {
-    if (this.#exchanges.size >= this.#limits.connectionsMax) this.#drop(this.#longestWaiting() ?? socket);
+    if (this.#exchanges.size >= this.limits.connectionsMax) this.#drop(this.#longestWaiting() ?? socket);
     if (socket.destroyed) return;
     this.#exchanges.set(socket, undefined);
     const peer = peerOf(socket);

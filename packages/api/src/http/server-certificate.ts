@@ -66,8 +66,6 @@ type CertificateLog = Pick<FastifyBaseLogger, 'info' | 'warn'>;
 
 /** The certificate of one server. It is read at the start, and again whenever its files change. */
 export class ServerCertificate {
-  readonly #settings: TlsSettings;
-  readonly #logger: CertificateLog | undefined;
   #files: ReadFiles;
   /** Whether the end of the present certificate was logged. */
   #endLogged = false;
@@ -75,9 +73,10 @@ export class ServerCertificate {
   #refused = '';
 
   /** @throws ConvoyError `invalidConfiguration` for files that no server can use */
-  constructor(settings: TlsSettings, logger?: CertificateLog) {
-    this.#settings = settings;
-    this.#logger = logger;
+  constructor(
+    private readonly settings: TlsSettings,
+    private readonly logger?: CertificateLog,
+  ) {
     this.#files = readFiles(settings);
     this.#logEnd();
   }
@@ -89,7 +88,7 @@ export class ServerCertificate {
   get options(): SecureContextOptions & { requestCert: boolean; rejectUnauthorized: boolean } {
     return {
       ...this.#files.options,
-      requestCert: this.#settings.clientCaFile !== undefined,
+      requestCert: this.settings.clientCaFile !== undefined,
       rejectUnauthorized: false,
     };
   }
@@ -97,19 +96,19 @@ export class ServerCertificate {
   /** Reads the files again and gives the server a changed certificate. Logs unusable files. */
   renew(server: CertificateTaker): void {
     try {
-      const files = readFiles(this.#settings);
+      const files = readFiles(this.settings);
       if (files.content !== this.#files.content) {
         server.setSecureContext(files.options);
         this.#files = files;
         this.#endLogged = false;
-        this.#logger?.info({ event: 'certificateRenewed' }, 'the API uses the new certificate');
+        this.logger?.info({ event: 'certificateRenewed' }, 'the API uses the new certificate');
       }
       this.#refused = '';
     } catch (error) {
       const reason = error instanceof ConvoyError ? error.errorDescription : 'the server refuses the files';
       if (reason === this.#refused) return;
       this.#refused = reason;
-      this.#logger?.warn({ event: 'certificateNotRenewed', reason }, 'the API keeps its former certificate');
+      this.logger?.warn({ event: 'certificateNotRenewed', reason }, 'the API keeps its former certificate');
     }
     this.#logEnd();
   }
@@ -126,7 +125,7 @@ export class ServerCertificate {
     this.#endLogged = true;
     const notAfter = new Date(this.#files.notAfter_ms).toISOString();
     if (left_ms > 0)
-      this.#logger?.warn({ event: 'certificateExpiresSoon', notAfter }, 'the API needs a new certificate');
-    else this.#logger?.warn({ event: 'certificateExpired', notAfter }, 'clients refuse the certificate: renew it');
+      this.logger?.warn({ event: 'certificateExpiresSoon', notAfter }, 'the API needs a new certificate');
+    else this.logger?.warn({ event: 'certificateExpired', notAfter }, 'clients refuse the certificate: renew it');
   }
 }

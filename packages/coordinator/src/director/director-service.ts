@@ -12,14 +12,11 @@ export type TimedCommand = <Result>(name: CommandName, run: () => Promise<Result
 
 /** The contract's operations on a whole fleet. The caller validates the body of `start`. */
 export class DirectorService implements ContractService<FleetProgress> {
-  readonly #director: FleetDirector;
-  readonly #timed: TimedCommand;
-
   /** @param timed runs each command and may measure it */
-  constructor(director: FleetDirector, timed: TimedCommand) {
-    this.#director = director;
-    this.#timed = timed;
-  }
+  constructor(
+    private readonly director: FleetDirector,
+    private readonly timed: TimedCommand,
+  ) {}
 
   start(request: StartRequest): Promise<Acceptance> {
     return this.#send('start', request);
@@ -43,9 +40,9 @@ export class DirectorService implements ContractService<FleetProgress> {
 
   /** @throws ConvoyError the fleet's failure; `fleetIncomplete` when no instance is known, `redisUnavailable` */
   async progress(): Promise<FleetProgress> {
-    const { failure, progress, instances } = await Promise.resolve(this.#director.progress());
+    const { failure, progress, instances } = await Promise.resolve(this.director.progress());
     if (failure !== null) throw new ConvoyError(failure.error, failure.errorDescription);
-    refuseEmptyFleet(instances, this.#director.snapshot());
+    refuseEmptyFleet(instances, this.director.snapshot());
     return progress;
   }
 
@@ -54,7 +51,7 @@ export class DirectorService implements ContractService<FleetProgress> {
    * of them itself.
    */
   async *mismatches({ kind, namespace, limit }: MismatchQuery): AsyncGenerator<Mismatch> {
-    const matching = this.#director
+    const matching = this.director
       .mismatches()
       .filter((one) => (kind ?? one.kind) === one.kind && (namespace ?? one.namespace) === one.namespace);
     await Promise.resolve();
@@ -62,6 +59,6 @@ export class DirectorService implements ContractService<FleetProgress> {
   }
 
   #send(name: CommandName, body: unknown): Promise<Acceptance> {
-    return this.#timed(name, () => this.#director.commandAll(name, body));
+    return this.timed(name, () => this.director.commandAll(name, body));
   }
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Logger } from 'pino';
 import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
@@ -11,20 +10,15 @@ import type { Acceptance } from '@convoy/api/http/contract-service';
 import { RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { CommandSender } from '../fanout/command-sender.js';
 import { FleetView } from '../fleet/fleet-view.js';
-import type { RedisFleetOptions } from '../fleet/redis-fleet.js';
-import { fleetTimingsDefault } from '../fleet/timings.js';
 import { RedisOutbox } from '../notifications/redis-outbox.js';
 import { aggregateProgress, type GlobalProgress } from '../progress/aggregate.js';
 import { StartQuestions } from '../membership/start-questions.js';
 import { DetailsReader } from '../membership/published-details.js';
 import { membersOf, type FleetSnapshot } from '../progress/members.js';
 import type { RemainingEstimate } from '../progress/time-remaining.js';
-import { RedisConnections } from '../redis/connections.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import { fleetKeys } from '../redis/keys.js';
-import { logRedisExposure, redisExposure } from '../redis/redis-exposure.js';
+import { redisExposure } from '../redis/redis-exposure.js';
 import { notSent, redisFailureReason } from '../redis/redis-failure.js';
-import { FleetSignature, type RefusalReason } from '../redis/signature.js';
+import { type RefusalReason } from '../redis/signature.js';
 import { systemTime } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
@@ -32,6 +26,8 @@ import { answeringIds, needNoMessage, recordedFor } from './recorded-command.js'
 import { refuseEmptyFleet } from './refuse-empty-fleet.js';
 import { refuseOtherClusters } from './refuse-start.js';
 import { LastCommands, withoutFollowed } from './followed-command.js';
+import { type FleetRedis, fleetRedis, type RedisFleetOptions } from '../fleet/fleet-redis.js';
+import { isOpen } from '../redis/redis-connection.js';
 
 /**
  * Time limit for the acknowledgements of all instances together: they record a command durably, which may wait for an
@@ -73,17 +69,14 @@ export interface FleetDirectorOptions extends RedisFleetOptions {
 export class FleetDirector {
   /** The fleet's notifications. */
   readonly outbox: RedisOutbox;
-  readonly #logger: Logger;
+  readonly #redis: FleetRedis;
   readonly #commandLimit_ms: number;
-  readonly #connections: RedisConnections;
-  readonly #connection: RedisConnection;
   readonly #view: FleetView;
   readonly #sender: CommandSender;
   readonly #leaderTask: PeriodicTask;
   readonly #last: LastCommands;
   readonly #details: DetailsReader;
   readonly #questions: StartQuestions;
-  readonly #signature: FleetSignature;
   readonly #exposure: readonly Warning[];
   readonly #sent: SentCommand[] = [];
   #commandsSent = 0;
@@ -91,30 +84,16 @@ export class FleetDirector {
 
   /** @throws ConvoyError `invalidConfiguration` for an invalid fleet name or an unusable TLS file */
   constructor(options: FleetDirectorOptions) {
-    const timings = { ...fleetTimingsDefault, ...options.timings };
-    const keys = fleetKeys(options.fleet, options.redis.keyPrefix);
-    this.#logger = options.logger;
+    this.#redis = fleetRedis(options);
+    const { connections, clock, timings } = this.#redis;
     this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
-    this.#connections = new RedisConnections(options.redis, options.logger, timings.redisCall_ms);
-    this.#connection = this.#connections.bounded();
-    this.#signature = new FleetSignature(options.fleetSecret, keys.root, systemTime, this.#logger);
     this.#exposure = redisExposure(options.redis);
-    logRedisExposure(options.redis, this.#logger);
-    const limit_ms = timings.redisCall_ms;
-    const redis = { connection: this.#connection, keys, signature: this.#signature, limit_ms };
-    this.#details = new DetailsReader(redis);
-    this.outbox = new RedisOutbox(redis);
-    this.#questions = new StartQuestions(redis);
-    const patient = this.#connections.patient();
-    const common = { keys, signature: this.#signature, timings, clock: systemTime, logger: this.#logger };
-    this.#view = new FleetView({
-      ...common,
-      hearsAll: true,
-      connection: this.#connection,
-      subscriber: this.#connections.subscriber(),
-    });
-    this.#sender = new CommandSender({ ...redis, connection: patient }, this.#logger);
-    this.#last = new LastCommands(systemTime, timings.identityLease_ms);
+    this.#details = new DetailsReader(this.#redis);
+    this.outbox = new RedisOutbox(this.#redis);
+    this.#questions = new StartQuestions(this.#redis);
+    this.#view = new FleetView(this.#redis, true);
+    this.#sender = new CommandSender({ ...this.#redis, connection: connections.patient() }, options.logger);
+    this.#last = new LastCommands(clock, timings.identityLease_ms);
     this.#leaderTask = new PeriodicTask(timings.leaderLease_ms / RENEWALS_PER_LEASE, () => this.#askForLeader());
   }
 
@@ -126,7 +105,7 @@ export class FleetDirector {
     try {
       await this.#view.open();
     } catch (error) {
-      const explained = this.#connections.explained(error);
+      const explained = this.#redis.connections.explained(error);
       await this.close();
       throw explained;
     }
@@ -135,12 +114,12 @@ export class FleetDirector {
 
   /** Whether Redis responds, as far as the connection knows. */
   isConnected(): boolean {
-    return ['ready', 'connect'].includes(this.#connection.status);
+    return isOpen(this.#redis.connection);
   }
 
   /** Why Redis does not respond, and what to do, as far as known; without its address. */
   get whyDisconnected(): string | null {
-    return this.#connections.failureText;
+    return this.#redis.connections.failureText;
   }
 
   /** Calls the listener after every change. Returns the function that unsubscribes. */
@@ -165,7 +144,7 @@ export class FleetDirector {
       now_ms: systemTime.now_ms(),
       isConnected: this.isConnected(),
       whyDisconnected: this.whyDisconnected,
-      redisWarnings: [...this.#exposure, ...this.#signature.warnings()],
+      redisWarnings: [...this.#exposure, ...this.#redis.signature.warnings()],
     };
   }
 
@@ -215,7 +194,7 @@ export class FleetDirector {
     const success = [...results.values()].every((result) => result.success);
     const outcome = { commandId, name, success, results, waitingFor };
     this.#note(outcome);
-    this.#logger.info(
+    this.#redis.logger.info(
       { event: 'commandSent', command: name, commandId, instances: ids.length, success, waitingFor },
       'command sent to the fleet',
     );
@@ -293,7 +272,7 @@ export class FleetDirector {
 
   /** Number of messages without a valid signature, by reason. */
   refusedMessages(): ReadonlyMap<RefusalReason, number> {
-    return this.#signature.refused();
+    return this.#redis.signature.refused();
   }
 
   /** Number of commands that this process sent. */
@@ -310,14 +289,17 @@ export class FleetDirector {
   async close(): Promise<void> {
     await this.#leaderTask.stop();
     await this.#view.close();
-    this.#connections.close();
+    this.#redis.connections.close();
   }
 
   async #askForLeader(): Promise<void> {
     try {
       await this.#view.refreshLeader();
     } catch (error) {
-      this.#logger.debug({ event: 'leaderUnknown', reason: redisFailureReason(error) }, 'cannot read the leader lease');
+      this.#redis.logger.debug(
+        { event: 'leaderUnknown', reason: redisFailureReason(error) },
+        'cannot read the leader lease',
+      );
     }
   }
 }

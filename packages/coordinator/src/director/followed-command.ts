@@ -57,19 +57,17 @@ const opposites: Partial<Record<CommandName, CommandName>> = {
 
 /** The last command that each instance accepted, remembered for as long as a report may be older. */
 export class LastCommands {
-  readonly #clock: TimeSource;
-  readonly #lease_ms: number;
   readonly #byId = new Map<string, { readonly name: CommandName; readonly at_ms: number }>();
 
   /** @param lease_ms silence after which a report is no longer fresh */
-  constructor(clock: TimeSource, lease_ms: number) {
-    this.#clock = clock;
-    this.#lease_ms = lease_ms;
-  }
+  constructor(
+    private readonly clock: TimeSource,
+    private readonly lease_ms: number,
+  ) {}
 
   /** Records the outcome of a sent command. */
   note(name: CommandName, results: ReadonlyMap<string, CommandResult>): void {
-    const at_ms = this.#clock.monotonic_ms();
+    const at_ms = this.clock.monotonic_ms();
     for (const [id, { success }] of results) if (success) this.#byId.set(id, { name, at_ms });
   }
 
@@ -77,7 +75,7 @@ export class LastCommands {
   isOpposite(id: string, name: CommandName): boolean {
     const last = this.#byId.get(id);
     return (
-      last !== undefined && last.name === opposites[name] && this.#clock.monotonic_ms() - last.at_ms <= this.#lease_ms
+      last !== undefined && last.name === opposites[name] && this.clock.monotonic_ms() - last.at_ms <= this.lease_ms
     );
   }
 }

@@ -28,7 +28,6 @@ export interface ElectionDependencies {
  * the process is; its lease grows accordingly, so that a slow leader stays leader.
  */
 export class LeaderElection {
-  readonly #dependencies: ElectionDependencies;
   readonly #task: PeriodicTask;
   readonly #pace: Pace;
   /**
@@ -41,15 +40,14 @@ export class LeaderElection {
   #lapse: NodeJS.Timeout | undefined;
   #suspended = false;
 
-  constructor(dependencies: ElectionDependencies) {
-    this.#dependencies = dependencies;
+  constructor(private readonly dependencies: ElectionDependencies) {
     this.#pace = new Pace(dependencies.lease_ms);
     this.#task = new PeriodicTask(dependencies.lease_ms / RENEWALS_PER_LEASE, () => this.#campaign());
   }
 
   /** True while this process certainly holds the lease. */
   isLeader(): boolean {
-    return this.#dependencies.clock.monotonic_ms() < this.#heldUntil_ms;
+    return this.dependencies.clock.monotonic_ms() < this.#heldUntil_ms;
   }
 
   start(): void {
@@ -72,15 +70,15 @@ export class LeaderElection {
   async resign(): Promise<void> {
     await this.#task.stop();
     this.#setHeld(Number.NEGATIVE_INFINITY);
-    await this.#dependencies.lease.resign(this.#dependencies.candidate);
+    await this.dependencies.lease.resign(this.dependencies.candidate);
   }
 
   async #campaign(): Promise<void> {
     if (this.#suspended) return;
-    const { lease, candidate, view, clock, logger } = this.#dependencies;
+    const { lease, candidate, view, clock, logger } = this.dependencies;
     const sentAt_ms = clock.monotonic_ms();
     try {
-      if (!this.#dependencies.mayLead()) {
+      if (!this.dependencies.mayLead()) {
         await this.#standAside();
         return;
       }
@@ -100,7 +98,7 @@ export class LeaderElection {
 
   /** Leaves the leadership to others, and reads who holds it. */
   async #standAside(): Promise<void> {
-    const { lease, candidate, view } = this.#dependencies;
+    const { lease, candidate, view } = this.dependencies;
     if (this.isLeader()) {
       this.#setHeld(Number.NEGATIVE_INFINITY);
       await lease.resign(candidate);
@@ -115,11 +113,11 @@ export class LeaderElection {
     if (leading)
       this.#lapse = setTimeout(
         () => this.#setHeld(heldUntil_ms),
-        heldUntil_ms - this.#dependencies.clock.monotonic_ms() + 1,
+        heldUntil_ms - this.dependencies.clock.monotonic_ms() + 1,
       );
     if (leading === this.#leading) return;
     this.#leading = leading;
-    const { logger, candidate, watchers } = this.#dependencies;
+    const { logger, candidate, watchers } = this.dependencies;
     logger.info(
       { event: leading ? 'leaderElected' : 'leaderLost', id: candidate.id },
       leading ? 'became the leader' : 'stopped leading',

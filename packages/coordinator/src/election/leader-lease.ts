@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Leader } from '@convoy/api/fleet/fleet';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { FleetKeys } from '../redis/keys.js';
+import { parsed } from '../redis/parsed.js';
 import { callRedis } from '../redis/redis-failure.js';
+import type { SignedRedis } from '../redis/signed-redis.js';
 
 /** Takes a vacant lease or renews the own one, and returns the lease's content. ARGV: own value, lease ms, channel. */
 const CAMPAIGN = `
@@ -38,46 +38,32 @@ export function encodeLease({ id, syncID, incarnation }: LeaseHolder): string {
 
 /** Parses a lease; null when nobody holds it. */
 export function decodeLease(text: string | null): LeaseHolder | null {
-  if (text === null || text === '') return null;
-  try {
-    return leaseSchema.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
-  }
+  return text === null || text === '' ? null : parsed(leaseSchema, text);
 }
 
 /** The leader lease of a fleet in Redis. All calls throw ConvoyError `redisUnavailable`. */
 export class LeaderLease {
-  readonly #connection: RedisConnection;
-  readonly #keys: FleetKeys;
-  readonly #limit_ms: number;
-
-  /** @param limit_ms time limit of one call */
-  constructor(connection: RedisConnection, keys: FleetKeys, limit_ms: number) {
-    this.#connection = connection;
-    this.#keys = keys;
-    this.#limit_ms = limit_ms;
-  }
+  constructor(private readonly redis: Pick<SignedRedis, 'connection' | 'keys' | 'limit_ms'>) {}
 
   /** Takes or renews the lease for the candidate unless another process holds it. Returns the holder. */
   async campaign(candidate: LeaseHolder, lease_ms: number): Promise<LeaseHolder | null> {
     const value = encodeLease(candidate);
-    const { leader, leaderChannel } = this.#keys;
-    const holder = await callRedis(
-      this.#connection.eval(CAMPAIGN, 1, leader, value, lease_ms, leaderChannel),
-      this.#limit_ms,
-    );
+    const { connection, keys, limit_ms } = this.redis;
+    const call = connection.eval(CAMPAIGN, 1, keys.leader, value, lease_ms, keys.leaderChannel);
+    const holder = await callRedis(call, limit_ms);
     return decodeLease(String(holder));
   }
 
   /** The current holder; null when the lease is vacant. */
   async holder(): Promise<LeaseHolder | null> {
-    return decodeLease(await callRedis(this.#connection.get(this.#keys.leader), this.#limit_ms));
+    const { connection, keys, limit_ms } = this.redis;
+    return decodeLease(await callRedis(connection.get(keys.leader), limit_ms));
   }
 
   /** Releases the candidate's lease; no effect when it does not hold it. */
   async resign(candidate: LeaseHolder): Promise<void> {
-    const { leader, leaderChannel } = this.#keys;
-    await callRedis(this.#connection.eval(RESIGN, 1, leader, encodeLease(candidate), leaderChannel), this.#limit_ms);
+    const { connection, keys, limit_ms } = this.redis;
+    const value = encodeLease(candidate);
+    await callRedis(connection.eval(RESIGN, 1, keys.leader, value, keys.leaderChannel), limit_ms);
   }
 }

@@ -7,12 +7,9 @@ import type { LeaseHolder } from './leader-lease.js';
  * after reading a vacant lease.
  */
 export class LeaderView {
-  readonly #watchers: Watchers;
   #holder: LeaseHolder | null = null;
 
-  constructor(watchers: Watchers) {
-    this.#watchers = watchers;
-  }
+  constructor(private readonly watchers: Watchers) {}
 
   leader(): Leader | null {
     return this.#holder === null ? null : { id: this.#holder.id, syncID: this.#holder.syncID };
@@ -22,6 +19,6 @@ export class LeaderView {
   see(holder: LeaseHolder | null): void {
     const changed = holder?.incarnation !== this.#holder?.incarnation || holder?.syncID !== this.#holder?.syncID;
     this.#holder = holder;
-    if (changed) this.#watchers.notify('leader');
+    if (changed) this.watchers.notify('leader');
   }
 }

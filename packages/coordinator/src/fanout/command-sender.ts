@@ -72,8 +72,7 @@ export class CommandSender {
    * @throws ConvoyError `redisUnavailable` when nothing was sent
    */
   async send(command: FleetCommand, ids: readonly string[], limit_ms: number): Promise<Map<string, CommandResult>> {
-    const { connection, keys, limit_ms: redisCall_ms } = this.redis;
-    const sentAt_ms = await callRedis(redisTime_ms(connection, keys), redisCall_ms);
+    const sentAt_ms = await redisTime_ms(this.redis);
     const sent = { command, limit_ms, sentAt_ms, endsAt_ms: performance.now() + limit_ms };
     const ahead = command.name === 'start' && ids.length > 1 ? ids.slice(0, 1) : [];
     const replies: Reply[] = [];

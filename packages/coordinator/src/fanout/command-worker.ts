@@ -3,7 +3,7 @@ import type { Job } from 'bullmq';
 import type { Logger } from 'pino';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandHandler, CommandResult } from '@convoy/api/fleet/fleet';
-import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import { redisFailureReason } from '../redis/redis-failure.js';
 import { redisTime_ms } from '../redis/redis-time.js';
 import type { SignedRedis } from '../redis/signed-redis.js';
 import { settleWithin } from '../time/settle-within.js';
@@ -66,15 +66,14 @@ export class CommandWorker {
 
   async #resultOf(job: Job<unknown, unknown>): Promise<CommandResult> {
     const commandId = String(job.id);
-    const { connection, keys, signature, limit_ms } = this.redis;
-    const { isSigned, data } = openJobData(signature, this.instanceId, commandId, job.data);
+    const { isSigned, data } = openJobData(this.redis.signature, this.instanceId, commandId, job.data);
     if (!isSigned) return notSigned;
     if (data === null) return unreadable;
     const { handler, logger } = this;
     const { name, body, expiresAt_ms } = data;
     try {
       const result = await this.ledger.once(commandId, async () => {
-        const awaited_ms = expiresAt_ms - (await callRedis(redisTime_ms(connection, keys), limit_ms));
+        const awaited_ms = expiresAt_ms - (await redisTime_ms(this.redis));
         return awaited_ms < 0 ? expired : handler({ commandId, name, body }, awaited_ms);
       });
       logger.info({ event: 'commandHandled', command: name, commandId, success: result.success }, 'command handled');

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { Watchers } from '@convoy/api/fleet/watchers';
 import { LeaderView } from '../election/leader-view.js';
@@ -10,47 +9,38 @@ import type { MemberMessage } from '../membership/report-message.js';
 import { loadRoster, type Roster } from '../membership/roster.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
-import type { SignedRedis } from '../redis/signed-redis.js';
-import type { TimeSource } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
-import type { FleetTimings } from './timings.js';
-
-/** The connection is for reports published earlier, and for those that the roster shows as new. */
-export interface FleetViewDependencies extends Omit<SignedRedis, 'limit_ms'> {
-  /** Only for subscriptions. */
-  readonly subscriber: RedisConnection;
-  readonly timings: FleetTimings;
-  readonly clock: TimeSource;
-  readonly logger: Logger;
-  /**
-   * An instance reads its peers' reports about once per keep-alive time; a coordinator process receives every report
-   * immediately.
-   */
-  readonly hearsAll: boolean;
-  /** Called after a notification of vacant leadership. */
-  readonly onVacant?: () => void;
-}
+import type { FleetRedis } from './fleet-redis.js';
 
 /** One process's view of a fleet: reports and leader. It needs no identity, so coordinator processes have one too. */
 export class FleetView {
   readonly watchers = new Watchers();
   readonly leaderView = new LeaderView(this.watchers);
   readonly board: ReportBoard;
-  readonly #dependencies: FleetViewDependencies;
+  readonly #subscriber: RedisConnection;
   readonly #peers: PeerReports;
   readonly #sweep: PeriodicTask;
   #own: { readonly id: string; readonly incarnation: string } | null = null;
   /** Limits logging to one line instead of one per message. */
   #unreadableLogged = false;
 
-  constructor(dependencies: FleetViewDependencies) {
-    this.#dependencies = dependencies;
-    this.board = new ReportBoard(dependencies.timings.identityLease_ms, dependencies.clock, this.watchers, (time_ms) =>
-      dependencies.signature.isRecent(time_ms),
+  /**
+   * @param hearsAll an instance reads its peers' reports about once per keep-alive time; a coordinator process receives
+   * every report immediately
+   * @param onVacant called after a notification of vacant leadership
+   */
+  constructor(
+    private readonly redis: FleetRedis,
+    private readonly hearsAll: boolean,
+    private readonly onVacant?: () => void,
+  ) {
+    const { connections, signature, timings, clock } = redis;
+    this.#subscriber = connections.subscriber();
+    this.board = new ReportBoard(timings.identityLease_ms, clock, this.watchers, (time_ms) =>
+      signature.isRecent(time_ms),
     );
-    const redis = { ...dependencies, limit_ms: dependencies.timings.redisCall_ms };
     this.#peers = new PeerReports(redis, this.board, (id) => id === this.#own?.id);
-    this.#sweep = new PeriodicTask(dependencies.timings.keepAlive_ms, () => this.#tick());
+    this.#sweep = new PeriodicTask(timings.keepAlive_ms, () => this.#tick());
   }
 
   /**
@@ -58,10 +48,9 @@ export class FleetView {
    * @throws ConvoyError `redisUnavailable`
    */
   async open(): Promise<void> {
-    const { subscriber } = this.#dependencies;
-    subscriber.on('message', (channel: string, text: string) => this.#onMessage(channel, text));
+    this.#subscriber.on('message', (channel: string, text: string) => this.#onMessage(channel, text));
     await this.#listen();
-    subscriber.on('ready', () => void this.#listenAgain());
+    this.#subscriber.on('ready', () => void this.#listenAgain());
     this.#sweep.start();
   }
 
@@ -97,8 +86,8 @@ export class FleetView {
    * @throws ConvoyError `redisUnavailable`
    */
   async refreshLeader(): Promise<void> {
-    const { connection, keys, timings } = this.#dependencies;
-    this.leaderView.see(decodeLease(await callRedis(connection.get(keys.leader), timings.redisCall_ms)));
+    const { connection, keys, limit_ms } = this.redis;
+    this.leaderView.see(decodeLease(await callRedis(connection.get(keys.leader), limit_ms)));
   }
 
   async close(): Promise<void> {
@@ -106,27 +95,23 @@ export class FleetView {
   }
 
   async #tick(): Promise<void> {
-    if (this.#dependencies.hearsAll) await this.#load().catch((error: unknown) => this.#logUnheard(error));
+    if (this.hearsAll) await this.#load().catch((error: unknown) => this.#logUnheard(error));
     this.board.sweep();
   }
 
   /** Subscribes before it loads, so that no report is lost in between. */
   async #listen(): Promise<void> {
-    const { subscriber, keys, timings, hearsAll } = this.#dependencies;
+    const { keys, limit_ms } = this.redis;
     const channels = [keys.departuresChannel, keys.leaderChannel, keys.wakeChannel, keys.ddlWatermarkChannel];
-    await callRedis(
-      subscriber.subscribe(...channels, ...(hearsAll ? [keys.reportsChannel] : [])),
-      timings.redisCall_ms,
-    );
+    await callRedis(this.#subscriber.subscribe(...channels, ...(this.hearsAll ? [keys.reportsChannel] : [])), limit_ms);
     this.#peers.forget();
     await this.#load();
     await this.refreshLeader();
   }
 
   async #load(): Promise<void> {
-    const { connection, keys, timings, clock } = this.#dependencies;
-    const askedAt_ms = clock.monotonic_ms();
-    await this.#peers.take(await loadRoster(connection, keys, timings.redisCall_ms), askedAt_ms);
+    const askedAt_ms = this.redis.clock.monotonic_ms();
+    await this.#peers.take(await loadRoster(this.redis), askedAt_ms);
   }
 
   async #listenAgain(): Promise<void> {
@@ -138,14 +123,14 @@ export class FleetView {
   }
 
   #logUnheard(error: unknown): void {
-    this.#dependencies.logger.debug(
+    this.redis.logger.debug(
       { event: 'listenFailed', reason: redisFailureReason(error) },
       'cannot load reports, retrying at the next interval',
     );
   }
 
   #onMessage(channel: string, text: string): void {
-    const { keys, clock, signature } = this.#dependencies;
+    const { keys, clock, signature } = this.redis;
     if (channel === keys.leaderChannel) this.#onLeader(text);
     else if (channel === keys.wakeChannel) this.#onWake('wake', text);
     else if (channel === keys.ddlWatermarkChannel) this.#onWake('ddlWatermark', text);
@@ -159,12 +144,12 @@ export class FleetView {
   #onLeader(text: string): void {
     const holder = decodeLease(text);
     this.leaderView.see(holder);
-    if (holder === null) this.#dependencies.onVacant?.();
+    if (holder === null) this.onVacant?.();
   }
 
   /** Skips own messages, which were processed when they were sent. Of other messages only their arrival counts. */
   #onWake(news: 'wake' | 'ddlWatermark', sealed: string): void {
-    const sender = this.#dependencies.signature.open(news, [], sealed, 'recent');
+    const sender = this.redis.signature.open(news, [], sealed, 'recent');
     if (sender !== null && sender !== this.#own?.incarnation) this.watchers.notify(news);
   }
 
@@ -176,7 +161,7 @@ export class FleetView {
   #logUnreadable(): void {
     if (this.#unreadableLogged) return;
     this.#unreadableLogged = true;
-    this.#dependencies.logger.warn(
+    this.redis.logger.warn(
       { event: 'unreadableReport' },
       'cannot parse a report: run the same release in all processes',
     );

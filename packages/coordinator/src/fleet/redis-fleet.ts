@@ -1,6 +1,4 @@
-import type { Logger } from 'pino';
 import type { Warning } from '@convoy/api/contract/progress';
-import type { Secret } from '@convoy/api/configuration/secret';
 import type {
   CommandHandler,
   Fleet,
@@ -22,29 +20,13 @@ import { IdentityLease } from '../membership/identity-lease.js';
 import { DetailsPublisher } from '../membership/published-details.js';
 import { StartQuestions } from '../membership/start-questions.js';
 import { ThrottledPublisher } from '../membership/throttled-publisher.js';
-import { RedisConnections } from '../redis/connections.js';
 import { causeOf } from '../progress/warnings.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import { fleetKeys } from '../redis/keys.js';
-import type { FleetKeys } from '../redis/keys.js';
+import { type RedisConnection, isOpen } from '../redis/redis-connection.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
-import { logRedisExposure } from '../redis/redis-exposure.js';
-import type { RedisSettings } from '../redis/redis-settings.js';
-import { FleetSignature, refusalReasons } from '../redis/signature.js';
+import { refusalReasons } from '../redis/signature.js';
 import { systemTime } from '@convoy/api/time/time-source';
 import { FleetView } from './fleet-view.js';
-import { fleetTimingsDefault } from './timings.js';
-import type { FleetTimings } from './timings.js';
-
-export interface RedisFleetOptions {
-  readonly redis: RedisSettings;
-  /** Name of the fleet; fleets that share a Redis never see each other. */
-  readonly fleet: string;
-  /** Signs the messages of the fleet; all processes need the same. */
-  readonly fleetSecret?: Secret | undefined;
-  readonly logger: Logger;
-  readonly timings?: Partial<FleetTimings>;
-}
+import { type FleetRedis, type RedisFleetOptions, fleetRedis } from './fleet-redis.js';
 
 /** State between join and leave. */
 interface Membership {
@@ -56,12 +38,7 @@ interface Membership {
 
 /** One instance's fleet over Redis. One object serves one membership: it cannot join again after it left. */
 export class RedisFleet implements Fleet {
-  readonly #logger: Logger;
-  readonly #timings: FleetTimings;
-  readonly #keys: FleetKeys;
-  readonly #signature: FleetSignature;
-  readonly #connections: RedisConnections;
-  readonly #connection: RedisConnection;
+  readonly #redis: FleetRedis;
   readonly #view: FleetView;
   readonly #wakes: ThrottledPublisher;
   readonly #ddlWatermarks: ThrottledPublisher;
@@ -77,34 +54,13 @@ export class RedisFleet implements Fleet {
 
   /** @throws ConvoyError `invalidConfiguration` for an invalid fleet name or an unusable TLS file */
   constructor(options: RedisFleetOptions) {
-    this.#logger = options.logger;
-    this.#timings = { ...fleetTimingsDefault, ...options.timings };
-    this.#keys = fleetKeys(options.fleet, options.redis.keyPrefix);
-    this.#signature = new FleetSignature(options.fleetSecret, this.#keys.root, systemTime, this.#logger);
-    logRedisExposure(options.redis, this.#logger);
-    this.#connections = new RedisConnections(options.redis, options.logger, this.#timings.redisCall_ms);
-    this.#connection = this.#connections.bounded();
-    this.#view = new FleetView({
-      connection: this.#connection,
-      subscriber: this.#connections.subscriber(),
-      keys: this.#keys,
-      signature: this.#signature,
-      timings: this.#timings,
-      clock: systemTime,
-      logger: this.#logger,
-      hearsAll: false,
-      onVacant: () => this.#membership?.election.campaignSoon(),
-    });
-    const { redisCall_ms: limit_ms, reportRetention_ms } = this.#timings;
-    const redis = { connection: this.#connection, keys: this.#keys, signature: this.#signature, limit_ms };
-    this.#details = new DetailsPublisher(redis, reportRetention_ms);
-    this.#questions = new StartQuestions(redis);
-    this.#wakes = new ThrottledPublisher(this.#connection, this.#keys.wakeChannel, this.#timings.publishGap_ms);
-    this.#ddlWatermarks = new ThrottledPublisher(
-      this.#connection,
-      this.#keys.ddlWatermarkChannel,
-      this.#timings.publishGap_ms,
-    );
+    this.#redis = fleetRedis(options);
+    const { connection, keys, timings } = this.#redis;
+    this.#view = new FleetView(this.#redis, false, () => this.#membership?.election.campaignSoon());
+    this.#details = new DetailsPublisher(this.#redis, timings.reportRetention_ms);
+    this.#questions = new StartQuestions(this.#redis);
+    this.#wakes = new ThrottledPublisher(connection, keys.wakeChannel, timings.publishGap_ms);
+    this.#ddlWatermarks = new ThrottledPublisher(connection, keys.ddlWatermarkChannel, timings.publishGap_ms);
   }
 
   /**
@@ -113,12 +69,12 @@ export class RedisFleet implements Fleet {
    */
   async join(identity: InstanceIdentity): Promise<void> {
     if (this.#membership !== null || this.#left) throw new Error('a fleet is joined once');
-    const lease = new IdentityLease(this.#connection, this.#keys, identity, this.#timings, this.#signature);
+    const lease = new IdentityLease(this.#redis, identity);
     try {
       await lease.claim(() => this.#logIdentityAwaited(identity.id));
       await this.#view.open();
     } catch (error) {
-      const explained = this.#connections.explained(error);
+      const explained = this.#redis.connections.explained(error);
       await this.leave();
       throw explained;
     }
@@ -131,7 +87,10 @@ export class RedisFleet implements Fleet {
     };
     this.#membership.heartbeat.start();
     this.#membership.election.start();
-    this.#logger.info({ event: 'fleetJoined', id: identity.id, incarnation: identity.incarnation }, 'joined the fleet');
+    this.#redis.logger.info(
+      { event: 'fleetJoined', id: identity.id, incarnation: identity.incarnation },
+      'joined the fleet',
+    );
   }
 
   report(report: InstanceReport): void {
@@ -184,7 +143,7 @@ export class RedisFleet implements Fleet {
   #notify(news: 'wake' | 'ddlWatermark', publisher: ThrottledPublisher): void {
     if (this.#membership === null || this.#left) return;
     this.#view.watchers.notify(news);
-    publisher.send(this.#signature.seal(news, [], this.#membership.identity.incarnation));
+    publisher.send(this.#redis.signature.seal(news, [], this.#membership.identity.incarnation));
   }
 
   question(topic: QuestionTopic): Promise<StartQuestion | null> {
@@ -197,16 +156,16 @@ export class RedisFleet implements Fleet {
    */
   warnings(): Warning[] {
     if (this.#left) return [];
-    const refused = this.#signature.warnings();
-    if (['ready', 'connect'].includes(this.#connection.status)) return refused;
+    const refused = this.#redis.signature.warnings();
+    if (isOpen(this.#redis.connection)) return refused;
     const said =
       'Redis is unreachable from this instance: coordinators neither hear nor command it. A migration continues.';
-    const description = `${said}${causeOf({ whyDisconnected: this.#connections.failureText })}`;
+    const description = `${said}${causeOf({ whyDisconnected: this.#redis.connections.failureText })}`;
     return [...refused, { name: 'redisUnavailable', description }];
   }
 
   refusedMessages(): ReadonlyMap<string, number> {
-    const counts = this.#signature.refused();
+    const counts = this.#redis.signature.refused();
     return new Map(refusalReasons.map((reason) => [reason, counts.get(reason) ?? 0]));
   }
 
@@ -225,15 +184,15 @@ export class RedisFleet implements Fleet {
       await this.#giveBack('identity', () => membership.lease.release());
     }
     await this.#view.close();
-    this.#connections.close();
+    this.#redis.connections.close();
   }
 
   async #giveBack(what: 'leadership' | 'identity', release: () => Promise<unknown>): Promise<void> {
     try {
       await release();
-      this.#logger.info({ event: 'givenBack', what }, 'released a lease');
+      this.#redis.logger.info({ event: 'givenBack', what }, 'released a lease');
     } catch (error) {
-      this.#logger.warn(
+      this.#redis.logger.warn(
         { event: 'leaveFailed', what, reason: redisFailureReason(error) },
         'cannot release a lease, it will expire',
       );
@@ -242,13 +201,8 @@ export class RedisFleet implements Fleet {
 
   #makeHeartbeat(identity: InstanceIdentity): Heartbeat {
     return new Heartbeat({
-      connection: this.#connection,
-      keys: this.#keys,
-      signature: this.#signature,
+      ...this.#redis,
       identity,
-      timings: this.#timings,
-      clock: systemTime,
-      logger: this.#logger,
       hearsAll: () => this.isLeader(),
       onHeld: (held) => this.#onIdentityHeld(held),
       onRoster: (roster, askedAt_ms) => void this.#view.seeRoster(roster, askedAt_ms),
@@ -256,19 +210,15 @@ export class RedisFleet implements Fleet {
   }
 
   #makeElection({ id, syncID, incarnation }: InstanceIdentity): LeaderElection {
-    const lease_ms = this.#timings.leaderLease_ms;
+    const { limit_ms, timings } = this.#redis;
+    const lease_ms = timings.leaderLease_ms;
     return new LeaderElection({
-      lease: new LeaderLease(
-        this.#connection,
-        this.#keys,
-        Math.min(this.#timings.redisCall_ms, lease_ms / RENEWALS_PER_LEASE),
-      ),
+      ...this.#redis,
+      lease: new LeaderLease({ ...this.#redis, limit_ms: Math.min(limit_ms, lease_ms / RENEWALS_PER_LEASE) }),
       lease_ms,
       candidate: { id, syncID, incarnation },
       view: this.#view.leaderView,
       watchers: this.#view.watchers,
-      clock: systemTime,
-      logger: this.#logger,
       mayLead: () => mayLead(id, this.reports()),
     });
   }
@@ -280,9 +230,9 @@ export class RedisFleet implements Fleet {
   #onIdentityHeld(held: boolean): void {
     if (this.#membership === null || this.#left) return;
     const { identity, election } = this.#membership;
-    if (held) this.#logger.warn({ event: 'identityRegained', id: identity.id }, 'regained the instance id');
+    if (held) this.#redis.logger.warn({ event: 'identityRegained', id: identity.id }, 'regained the instance id');
     else
-      this.#logger.error(
+      this.#redis.logger.error(
         { event: 'identityTaken', id: identity.id },
         'another process took over the instance id: stop one of the two',
       );
@@ -292,8 +242,8 @@ export class RedisFleet implements Fleet {
   }
 
   #logIdentityAwaited(id: string): void {
-    const seconds = Math.ceil(this.#timings.identityLease_ms / 1000);
-    this.#logger.info(
+    const seconds = Math.ceil(this.#redis.timings.identityLease_ms / 1000);
+    this.#redis.logger.info(
       { event: 'identityAwaited', id },
       `another process has used this id; waiting up to ${seconds} s to see whether it still lives`,
     );
@@ -301,19 +251,14 @@ export class RedisFleet implements Fleet {
 
   #startWorker(instanceId: string): void {
     if (this.#handler === null || this.#worker !== null) return;
-    this.#commandConnection ??= this.#connections.patient();
-    const redis = {
-      connection: this.#commandConnection,
-      keys: this.#keys,
-      signature: this.#signature,
-      limit_ms: this.#timings.redisCall_ms,
-    };
-    this.#worker = new CommandWorker(redis, instanceId, this.#handler, this.#ledger, this.#logger);
+    this.#commandConnection ??= this.#redis.connections.patient();
+    const redis = { ...this.#redis, connection: this.#commandConnection };
+    this.#worker = new CommandWorker(redis, instanceId, this.#handler, this.#ledger, this.#redis.logger);
   }
 
   async #stopWorker(): Promise<void> {
     const worker = this.#worker;
     this.#worker = null;
-    await worker?.close(this.#timings.leaveWait_ms);
+    await worker?.close(this.#redis.timings.leaveWait_ms);
   }
 }

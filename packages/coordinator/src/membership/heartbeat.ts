@@ -71,7 +71,6 @@ export interface HeartbeatDependencies extends Pick<SignedRedis, 'keys' | 'signa
  * report. The last report wins.
  */
 export class Heartbeat {
-  readonly #dependencies: HeartbeatDependencies;
   readonly #task: PeriodicTask;
   #report: InstanceReport | null = null;
   #sequence = 0;
@@ -86,8 +85,7 @@ export class Heartbeat {
   #held = true;
   #stopped = false;
 
-  constructor(dependencies: HeartbeatDependencies) {
-    this.#dependencies = dependencies;
+  constructor(private readonly dependencies: HeartbeatDependencies) {
     this.#task = new PeriodicTask(dependencies.timings.keepAlive_ms, () => this.#beat());
   }
 
@@ -105,7 +103,7 @@ export class Heartbeat {
     this.#hasOtherStanding ||= standing !== this.#standing;
     this.#standing = standing;
     if (this.#newsTimer !== undefined || this.#stopped) return;
-    const { clock, timings } = this.#dependencies;
+    const { clock, timings } = this.dependencies;
     const wait_ms = Math.max(0, this.#lastBeat_ms + timings.publishGap_ms - clock.monotonic_ms());
     this.#newsTimer = setTimeout(() => {
       this.#newsTimer = undefined;
@@ -120,7 +118,7 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const { timings, clock, logger, onRoster } = this.#dependencies;
+    const { timings, clock, logger, onRoster } = this.dependencies;
     const askedAt_ms = clock.monotonic_ms();
     this.#lastBeat_ms = askedAt_ms;
     const hadOtherStanding = this.#hasOtherStanding || askedAt_ms - this.#standingAt_ms >= RETELL_STANDING_MS;
@@ -148,7 +146,7 @@ export class Heartbeat {
   }
 
   #send(hasNews: boolean, hasOtherStanding: boolean, asksRoster: boolean): Promise<unknown> {
-    const { connection, keys, identity, timings, clock, signature, hearsAll } = this.#dependencies;
+    const { connection, keys, identity, timings, clock, signature, hearsAll } = this.dependencies;
     const message =
       this.#report === null ? '' : sealMessage(signature, encodeReport(this.#report, clock.now_ms(), this.#sequence));
     return connection.eval(
@@ -174,6 +172,6 @@ export class Heartbeat {
   #setHeld(held: boolean): void {
     if (held === this.#held) return;
     this.#held = held;
-    this.#dependencies.onHeld(held);
+    this.dependencies.onHeld(held);
   }
 }

@@ -1,11 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
-import type { FleetTimings } from '../fleet/timings.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { FleetKeys } from '../redis/keys.js';
+import type { FleetRedis } from '../fleet/fleet-redis.js';
 import { callRedis } from '../redis/redis-failure.js';
-import type { FleetSignature } from '../redis/signature.js';
 import { encodeLeft, sealMessage } from './report-message.js';
 
 /** Takes a vacant lease. Returns -1 on success, otherwise the remaining milliseconds of its holder's lease. */
@@ -31,25 +28,10 @@ const LOOKS_MAX = 3 * LOOKS_PER_LEASE;
 
 /** One process's claim to an instance id: an expiring key that holds its incarnation. The heartbeat renews it. */
 export class IdentityLease {
-  readonly #connection: RedisConnection;
-  readonly #keys: FleetKeys;
-  readonly #identity: InstanceIdentity;
-  readonly #timings: FleetTimings;
-  readonly #signature: FleetSignature;
-
   constructor(
-    connection: RedisConnection,
-    keys: FleetKeys,
-    identity: InstanceIdentity,
-    timings: FleetTimings,
-    signature: FleetSignature,
-  ) {
-    this.#signature = signature;
-    this.#connection = connection;
-    this.#keys = keys;
-    this.#identity = identity;
-    this.#timings = timings;
-  }
+    private readonly redis: Pick<FleetRedis, 'connection' | 'keys' | 'signature' | 'timings'>,
+    private readonly identity: InstanceIdentity,
+  ) {}
 
   /**
    * Takes the lease. Waits for the lease of a dead process to expire, for one lease time at most.
@@ -64,11 +46,11 @@ export class IdentityLease {
       if (seen_ms > left_ms) break;
       if (look === 0) onWait();
       left_ms = seen_ms;
-      await pause(this.#timings.identityLease_ms / LOOKS_PER_LEASE);
+      await pause(this.redis.timings.identityLease_ms / LOOKS_PER_LEASE);
     }
     throw new ConvoyError(
       'identityTaken',
-      `A live process already uses the id ${this.#identity.id}. Stop it or configure another id.`,
+      `A live process already uses the id ${this.identity.id}. Stop it or configure another id.`,
     );
   }
 
@@ -78,7 +60,7 @@ export class IdentityLease {
    * @throws ConvoyError `redisUnavailable`
    */
   async isTaken(): Promise<boolean> {
-    const { identityLease_ms } = this.#timings;
+    const { identityLease_ms } = this.redis.timings;
     const until_ms = performance.now() + identityLease_ms;
     for (;;) {
       try {
@@ -92,29 +74,44 @@ export class IdentityLease {
 
   /** Releases the lease, unless another process holds it, and notifies the others. */
   async release(): Promise<void> {
-    const { id, incarnation } = this.#identity;
-    const { redisCall_ms, reportRetention_ms } = this.#timings;
-    const { departuresChannel } = this.#keys;
-    const keys = [this.#keys.identity(id), this.#keys.left(id)];
-    const message = sealMessage(this.#signature, encodeLeft(id, incarnation));
-    const left = this.#signature.seal('left', [id], incarnation);
+    const { id, incarnation } = this.identity;
+    const { redisCall_ms, reportRetention_ms } = this.redis.timings;
+    const { departuresChannel } = this.redis.keys;
+    const keys = [this.redis.keys.identity(id), this.redis.keys.left(id)];
+    const message = sealMessage(this.redis.signature, encodeLeft(id, incarnation));
+    const left = this.redis.signature.seal('left', [id], incarnation);
     await callRedis(
-      this.#connection.eval(RELEASE, 2, ...keys, incarnation, reportRetention_ms, departuresChannel, message, left),
+      this.redis.connection.eval(
+        RELEASE,
+        2,
+        ...keys,
+        incarnation,
+        reportRetention_ms,
+        departuresChannel,
+        message,
+        left,
+      ),
       redisCall_ms,
     );
   }
 
   async #isTakenNow(): Promise<boolean> {
-    const { id, incarnation } = this.#identity;
-    const holder = await callRedis(this.#connection.get(this.#keys.identity(id)), this.#timings.redisCall_ms);
+    const { id, incarnation } = this.identity;
+    const holder = await callRedis(
+      this.redis.connection.get(this.redis.keys.identity(id)),
+      this.redis.timings.redisCall_ms,
+    );
     return holder !== null && holder !== incarnation;
   }
 
   async #claimOnce(): Promise<number> {
-    const { identityLease_ms, redisCall_ms } = this.#timings;
-    const key = this.#keys.identity(this.#identity.id);
+    const { identityLease_ms, redisCall_ms } = this.redis.timings;
+    const key = this.redis.keys.identity(this.identity.id);
     return Number(
-      await callRedis(this.#connection.eval(CLAIM, 1, key, this.#identity.incarnation, identityLease_ms), redisCall_ms),
+      await callRedis(
+        this.redis.connection.eval(CLAIM, 1, key, this.identity.incarnation, identityLease_ms),
+        redisCall_ms,
+      ),
     );
   }
 }

@@ -22,10 +22,6 @@ interface Entry {
 
 /** The last known report of every instance of a fleet, as one process knows them. */
 export class ReportBoard {
-  readonly #lease_ms: number;
-  readonly #clock: TimeSource;
-  readonly #watchers: Watchers;
-  readonly #isRecent: (time_ms: number) => boolean;
   readonly #entries = new Map<string, Entry>();
   /** Pace of this process's own checks; events between two checks are late by as much. */
   readonly #looks: Pace;
@@ -36,16 +32,12 @@ export class ReportBoard {
    * @param isRecent whether the time of a report lets it be fresh at all: heartbeats are not signed, reports are
    */
   constructor(
-    lease_ms: number,
-    clock: TimeSource,
-    watchers: Watchers,
-    isRecent: (time_ms: number) => boolean = () => true,
+    private readonly lease_ms: number,
+    private readonly clock: TimeSource,
+    private readonly watchers: Watchers,
+    private readonly isRecent: (time_ms: number) => boolean = () => true,
   ) {
-    this.#isRecent = isRecent;
-    this.#lease_ms = lease_ms;
     this.#looks = new Pace(lease_ms);
-    this.#clock = clock;
-    this.#watchers = watchers;
   }
 
   /** By instance id. The map does not change; read it again after a change. */
@@ -80,7 +72,7 @@ export class ReportBoard {
       return;
     }
     if (known !== undefined && known.heardAt_ms > heardAt_ms) return;
-    const pace = new Pace(this.#lease_ms);
+    const pace = new Pace(this.lease_ms);
     pace.beat(heardAt_ms);
     const seen = { report, reportedAt_ms, fresh: this.#isFresh({ heardAt_ms, pace }, reportedAt_ms) };
     this.#put(id, { seen, sequence, heardAt_ms, leftAt_ms: Number.NEGATIVE_INFINITY, pace });
@@ -101,7 +93,7 @@ export class ReportBoard {
 
   /** Marks the reports of instances that have been silent for too long. Call it at intervals. */
   sweep(): void {
-    this.#looks.beat(this.#clock.monotonic_ms());
+    this.#looks.beat(this.clock.monotonic_ms());
     for (const [id, entry] of this.#entries) {
       const fresh = this.#isFresh(entry, entry.seen.reportedAt_ms);
       if (fresh !== entry.seen.fresh) this.#put(id, { ...entry, seen: { ...entry.seen, fresh } });
@@ -111,13 +103,13 @@ export class ReportBoard {
   #markLeft(id: string, incarnation: string): void {
     const entry = this.#entries.get(id);
     if (entry?.seen.report.identity.incarnation !== incarnation) return;
-    const leftAt_ms = this.#clock.monotonic_ms();
+    const leftAt_ms = this.clock.monotonic_ms();
     this.#put(id, { ...entry, seen: { ...entry.seen, fresh: false }, heardAt_ms: Number.NEGATIVE_INFINITY, leftAt_ms });
   }
 
   #isFresh({ heardAt_ms, pace }: Pick<Entry, 'heardAt_ms' | 'pace'>, reportedAt_ms: number): boolean {
-    if (heardAt_ms !== Number.POSITIVE_INFINITY && !this.#isRecent(reportedAt_ms)) return false;
-    const now_ms = this.#clock.monotonic_ms();
+    if (heardAt_ms !== Number.POSITIVE_INFINITY && !this.isRecent(reportedAt_ms)) return false;
+    const now_ms = this.clock.monotonic_ms();
     return now_ms - heardAt_ms <= Math.max(pace.limit_ms(heardAt_ms), this.#looks.limit_ms(now_ms));
   }
 
@@ -128,6 +120,6 @@ export class ReportBoard {
     this.#reports = null;
     // A sign of life without news wakes nobody.
     if (before?.fresh !== entry.seen.fresh || !isDeepStrictEqual(before.report, entry.seen.report))
-      this.#watchers.notify('report');
+      this.watchers.notify('report');
   }
 }

@@ -6,6 +6,7 @@ import { isErrorName } from '@convoy/api/errors/table';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import { instanceStatsSchema } from '@convoy/api/fleet/instance-stats';
 import type { FleetSignature } from '../redis/signature.js';
+import { parsed } from '../redis/parsed.js';
 
 /** Maximum characters of a message: far above any report, whose largest part are its warnings. */
 const MESSAGE_CHARACTERS_MAX = 256 * 1024;
@@ -74,10 +75,5 @@ export function openMessage(signature: FleetSignature, sealed: string, age: 'rec
 
 /** Parses a message of another process; null when it is invalid, for example from an unknown release. */
 export function decodeMessage(text: string): MemberMessage | null {
-  if (text.length > MESSAGE_CHARACTERS_MAX) return null;
-  try {
-    return messageSchema.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
-  }
+  return text.length > MESSAGE_CHARACTERS_MAX ? null : parsed(messageSchema, text);
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
+import type { SignedRedis } from '../redis/signed-redis.js';
 
 /** Heartbeat and report times of instances, in milliseconds of the Redis server's clock. */
 export interface Roster {
@@ -43,14 +42,9 @@ export function decodeRoster(reply: unknown): Roster | null {
 
 /**
  * Reads the roster with every report; instances get theirs with their heartbeats.
- * @param limit_ms time limit
  * @throws ConvoyError `redisUnavailable`
  */
-export async function loadRoster(
-  connection: RedisConnection,
-  { members, news }: FleetKeys,
-  limit_ms: number,
-): Promise<Roster> {
-  const reply = await callRedis(connection.eval(READ, 2, members, news), limit_ms);
+export async function loadRoster({ connection, keys, limit_ms }: SignedRedis): Promise<Roster> {
+  const reply = await callRedis(connection.eval(READ, 2, keys.members, keys.news), limit_ms);
   return decodeRoster(reply) ?? { now_ms: 0, heartbeats: new Map(), news: new Map() };
 }

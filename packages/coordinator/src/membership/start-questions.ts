@@ -1,6 +1,7 @@
 import { startQuestionSchema, type QuestionTopic, type StartQuestion } from '@convoy/api/fleet/start-question';
 import { callRedis } from '../redis/redis-failure.js';
 import type { SignedRedis } from '../redis/signed-redis.js';
+import { parsed } from '../redis/parsed.js';
 
 /** A question is forgotten after this time: listing ten thousand collections takes minutes on a slow cluster. */
 const QUESTION_RETAINED_MS = 600_000;
@@ -24,14 +25,6 @@ export class StartQuestions {
     const { connection, keys, signature, limit_ms } = this.redis;
     const text = await callRedis(connection.get(keys.question(topic)), limit_ms);
     const opened = text === null ? null : signature.open('question', [topic], text, 'any');
-    return opened === null ? null : parsed(opened);
-  }
-}
-
-function parsed(text: string): StartQuestion | null {
-  try {
-    return startQuestionSchema.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
+    return opened === null ? null : parsed(startQuestionSchema, opened);
   }
 }

@@ -6,18 +6,15 @@ import type { RedisConnection } from '../redis/redis-connection.js';
  * message waits.
  */
 export class ThrottledPublisher {
-  readonly #connection: RedisConnection;
-  readonly #channel: string;
-  readonly #gap_ms: number;
   #timer: NodeJS.Timeout | undefined;
   #isBusy = false;
   #next: string | null = null;
 
-  constructor(connection: RedisConnection, channel: string, gap_ms: number) {
-    this.#connection = connection;
-    this.#channel = channel;
-    this.#gap_ms = gap_ms;
-  }
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly channel: string,
+    private readonly gap_ms: number,
+  ) {}
 
   send(message: string): void {
     this.#next = message;
@@ -36,9 +33,9 @@ export class ThrottledPublisher {
     this.#isBusy = message !== null;
     if (message === null) return;
     const gap = new Promise<void>((resolve) => {
-      this.#timer = setTimeout(resolve, this.#gap_ms);
+      this.#timer = setTimeout(resolve, this.gap_ms);
     });
-    const published = this.#connection.publish(this.#channel, message).catch(() => undefined);
+    const published = this.connection.publish(this.channel, message).catch(() => undefined);
     void Promise.all([published, gap]).then(() => this.#sendNext());
   }
 }

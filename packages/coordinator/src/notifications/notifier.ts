@@ -50,7 +50,6 @@ export interface NotifierDependencies {
  * outbox: the first to notice an event records it, and any of them sends what waits.
  */
 export class Notifier {
-  readonly #dependencies: NotifierDependencies;
   readonly #task = new PeriodicTask(INTERVAL_MS, () => this.look());
   /** The attempt in flight by receiver: one each, so that a receiver that hangs delays no other one. */
   readonly #attempts = new Map<string, Promise<void>>();
@@ -58,9 +57,7 @@ export class Notifier {
   /** When this process saw that it is connected, by the monotonic clock; null while it is not. */
   #connectedAt_ms: number | null = null;
 
-  constructor(dependencies: NotifierDependencies) {
-    this.#dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: NotifierDependencies) {}
 
   start(): void {
     this.#task.start();
@@ -84,7 +81,7 @@ export class Notifier {
       await this.#recordChanges();
       await this.#sendDue();
     } catch (error) {
-      this.#dependencies.logger.debug(
+      this.dependencies.logger.debug(
         { event: 'notificationsDelayed', reason: redisFailureReason(error) },
         'cannot read or record notifications, retrying at the next interval',
       );
@@ -92,8 +89,8 @@ export class Notifier {
   }
 
   async #recordChanges(): Promise<void> {
-    const { outbox, settings } = this.#dependencies;
-    const snapshot = this.#dependencies.snapshot();
+    const { outbox, settings } = this.dependencies;
+    const snapshot = this.dependencies.snapshot();
     const observation = observe(snapshot, this.#listening_ms(snapshot));
     if (observation === null) return;
     for (const change of changesOf(observation, settings, await outbox.standing())) {
@@ -104,23 +101,23 @@ export class Notifier {
 
   /** How long this process has been connected, as far as it has looked. */
   #listening_ms({ isConnected }: FleetSnapshot): number {
-    const now_ms = this.#dependencies.clock.monotonic_ms();
+    const now_ms = this.dependencies.clock.monotonic_ms();
     this.#connectedAt_ms = isConnected ? (this.#connectedAt_ms ?? now_ms) : null;
     return now_ms - (this.#connectedAt_ms ?? now_ms);
   }
 
   #deliveriesOf(change: EventChange, observation: Observation): Delivery[] {
     if (!isNews(change)) return [];
-    const { clock, receivers } = this.#dependencies;
+    const { clock, receivers } = this.dependencies;
     const now_ms = clock.now_ms();
-    const notification = notificationOf(change, observation, this.#dependencies, randomUUID(), now_ms);
+    const notification = notificationOf(change, observation, this.dependencies, randomUUID(), now_ms);
     return receivers
       .filter(({ events }) => events.includes(change.event))
       .map(({ name }) => ({ receiver: name, notification, attempts: 0, due_ms: now_ms }));
   }
 
   async #sendDue(): Promise<void> {
-    const { outbox, receivers, clock } = this.#dependencies;
+    const { outbox, receivers, clock } = this.dependencies;
     for (const delivery of await outbox.waiting()) {
       if (this.#ending.signal.aborted) return;
       const now_ms = clock.now_ms();
@@ -138,7 +135,7 @@ export class Notifier {
     const attempt = this.#attempt(delivery, receiver)
       .catch((error: unknown) => {
         // The claim ends by itself, and the delivery is sent again.
-        this.#dependencies.logger.debug(
+        this.dependencies.logger.debug(
           { event: 'notificationsDelayed', reason: redisFailureReason(error) },
           'cannot store the result of a notification',
         );
@@ -148,7 +145,7 @@ export class Notifier {
   }
 
   async #attempt(delivery: Delivery, receiver: Receiver): Promise<void> {
-    const { post, clock, outbox } = this.#dependencies;
+    const { post, clock, outbox } = this.dependencies;
     const { signal } = this.#ending;
     try {
       await this.#settle(delivery, await post(receiver, delivery.notification, clock.now_ms(), signal));
@@ -162,7 +159,7 @@ export class Notifier {
     if (outcome.result !== 'retry') return this.#finish(delivery, outcome.result, outcome.reason);
     const attempts = delivery.attempts + 1;
     if (attempts >= ATTEMPTS_MAX) return this.#finish(delivery, 'abandoned', outcome.reason);
-    const { clock, outbox, random = Math.random } = this.#dependencies;
+    const { clock, outbox, random = Math.random } = this.dependencies;
     const usual_ms = Math.min(PAUSE_MS.first * 2 ** attempts, PAUSE_MS.last) * (1 - random() / 2);
     const pause_ms = Math.round(Math.max(usual_ms, Math.min(outcome.after_ms, PAUSE_ASKED_MAX_MS)));
     await outbox.postpone({ ...delivery, attempts, due_ms: clock.now_ms() + pause_ms }, pause_ms);
@@ -170,12 +167,12 @@ export class Notifier {
   }
 
   async #finish(delivery: Delivery, result: 'sent' | 'refused' | 'abandoned', reason: string): Promise<void> {
-    await this.#dependencies.outbox.finish(delivery);
+    await this.dependencies.outbox.finish(delivery);
     this.#note(delivery, result, reason);
   }
 
   #note({ receiver, notification, attempts }: Delivery, result: DeliveryResult, reason: string): void {
-    const { logger, count } = this.#dependencies;
+    const { logger, count } = this.dependencies;
     const { id, event: what } = notification;
     count(what, result);
     logged[result](logger, { receiver, what, delivery: id, attempts, reason });

@@ -48,14 +48,11 @@ export function deliveryKey({ notification, receiver }: Delivery): string {
 
 /** The outbox of a lone instance: it is the only sender, and forgets everything with its process. */
 export class MemoryOutbox implements Outbox {
-  readonly #clock: TimeSource;
   readonly #standing = new Set<NotifiedEvent>();
   readonly #waiting = new Map<string, Delivery>();
   readonly #claimedUntil_ms = new Map<string, number>();
 
-  constructor(clock: TimeSource) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: TimeSource) {}
 
   standing(): Promise<ReadonlySet<NotifiedEvent>> {
     return Promise.resolve(new Set(this.#standing));
@@ -76,7 +73,7 @@ export class MemoryOutbox implements Outbox {
 
   claim(delivery: Delivery, claim_ms: number): Promise<boolean> {
     const key = deliveryKey(delivery);
-    const now_ms = this.#clock.monotonic_ms();
+    const now_ms = this.clock.monotonic_ms();
     const isFree = this.#waiting.has(key) && now_ms >= (this.#claimedUntil_ms.get(key) ?? now_ms);
     if (isFree) this.#claimedUntil_ms.set(key, now_ms + claim_ms);
     return Promise.resolve(isFree);
@@ -85,7 +82,7 @@ export class MemoryOutbox implements Outbox {
   postpone(delivery: Delivery, pause_ms: number): Promise<void> {
     const key = deliveryKey(delivery);
     this.#waiting.set(key, delivery);
-    this.#claimedUntil_ms.set(key, this.#clock.monotonic_ms() + pause_ms);
+    this.#claimedUntil_ms.set(key, this.clock.monotonic_ms() + pause_ms);
     return Promise.resolve();
   }
 

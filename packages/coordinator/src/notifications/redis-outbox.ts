@@ -3,6 +3,7 @@ import { callRedis } from '../redis/redis-failure.js';
 import type { SignedRedis } from '../redis/signed-redis.js';
 import { DELIVERIES_MAX, deliveryKey, deliverySchema, type Delivery, type Outbox } from './outbox.js';
 import type { EventChange } from './standing-events.js';
+import { parsed } from '../redis/parsed.js';
 
 /** How long Redis keeps the standing events and deliveries after the last coordinator looked. */
 const RETENTION_MS = 30 * 24 * 3_600_000;
@@ -77,7 +78,8 @@ export class RedisOutbox implements Outbox {
       const text = this.redis.signature.open('delivery', [key], sealed, 'any');
       // What nobody will send would take the room of others, and be refused again at every look.
       if (text === null) await this.#call(FINISH, this.#keysOf(key), key);
-      else waiting.push(...decode(text));
+      const delivery = text === null ? null : parsed(deliverySchema, text);
+      if (delivery !== null) waiting.push(delivery);
     }
     return waiting;
   }
@@ -107,15 +109,5 @@ export class RedisOutbox implements Outbox {
 
   #call(script: string, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown> {
     return callRedis(this.redis.connection.eval(script, keys.length, ...keys, ...args), this.redis.limit_ms);
-  }
-}
-
-/** None for an entry of another release. */
-function decode(text: string): Delivery[] {
-  try {
-    const { data } = deliverySchema.safeParse(JSON.parse(text));
-    return data === undefined ? [] : [data];
-  } catch {
-    return [];
   }
 }

@@ -73,8 +73,6 @@ function connect(settings: RedisSettings, commandRetries: number | null, more: R
 
 /** Creates, watches and closes one process's connections to Redis. The owner closes them. */
 export class RedisConnections {
-  readonly #settings: RedisSettings;
-  readonly #logger: Logger;
   readonly #hangs: HangWatch;
   readonly #open = new Set<RedisConnection>();
   /** One log line per outage: the driver repeats its errors with every attempt. */
@@ -83,15 +81,17 @@ export class RedisConnections {
   #failure: Error | null = null;
 
   /** @param call_ms time limit of one call */
-  constructor(settings: RedisSettings, logger: Logger, call_ms: number) {
-    this.#settings = settings;
-    this.#logger = logger;
+  constructor(
+    private readonly settings: RedisSettings,
+    private readonly logger: Logger,
+    call_ms: number,
+  ) {
     this.#hangs = new HangWatch(call_ms);
   }
 
   /** A connection whose commands fail after a few attempts, for calls with a time limit. */
   bounded(): RedisConnection {
-    return this.#answering(connect(this.#settings, COMMAND_RETRIES), true);
+    return this.#answering(connect(this.settings, COMMAND_RETRIES), true);
   }
 
   /**
@@ -99,7 +99,7 @@ export class RedisConnections {
    * BullMQ itself would wait for a lost Redis.
    */
   patient(): RedisConnection {
-    const connection = this.#answering(connect(this.#settings, null));
+    const connection = this.#answering(connect(this.settings, null));
     if (connection instanceof Redis) {
       const duplicate = connection.duplicate.bind(connection);
       connection.duplicate = (override) => this.#watched(duplicate(override));
@@ -115,7 +115,7 @@ export class RedisConnections {
    * restore them with a promise that nobody catches, whose failure would end the process.)
    */
   subscriber(): RedisConnection {
-    return this.#answering(connect(this.#settings, null, { autoResubscribe: false }));
+    return this.#answering(connect(this.settings, null, { autoResubscribe: false }));
   }
 
   /** Why there is no connection, and what to do; null while connections stand. Without address, user and password. */
@@ -129,7 +129,7 @@ export class RedisConnections {
    */
   explained(error: unknown): unknown {
     if (!isConvoyError(error, 'redisUnavailable')) return error;
-    const { topology } = this.#settings;
+    const { topology } = this.settings;
     const host = topology.kind === 'single' ? `${topology.address.host}:${topology.address.port}: ` : '';
     const description = `Redis cannot be reached: ${host}${redisFailureText(this.#failure ?? error)}`;
     return new ConvoyError('redisUnavailable', description, { cause: error });
@@ -141,7 +141,7 @@ export class RedisConnections {
     if (error instanceof Error && redisFailureReason(error) !== 'TIMEOUT') this.#failure = error;
     if (this.#outageLogged) return;
     this.#outageLogged = true;
-    this.#logger.warn(
+    this.logger.warn(
       { event: 'redisUnavailable', reason: redisFailureReason(error), explanation: redisFailureText(error) },
       'Redis is unreachable, retrying',
     );
@@ -161,7 +161,7 @@ export class RedisConnections {
   #watched<Connection extends RedisConnection>(connection: Connection): Connection {
     connection.on('error', this.onError);
     connection.on('ready', () => {
-      if (this.#outageLogged) this.#logger.info({ event: 'redisAvailable' }, 'Redis is reachable again');
+      if (this.#outageLogged) this.logger.info({ event: 'redisAvailable' }, 'Redis is reachable again');
       this.#outageLogged = false;
       this.#failure = null;
     });

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { PeriodicTask } from '../time/periodic-task.js';
-import type { RedisConnection } from './redis-connection.js';
+import { type RedisConnection, isOpen } from './redis-connection.js';
 import { callRedis, redisFailureReason } from './redis-failure.js';
 
 /** Interval of checking connections that may be silent, as a multiple of a reply's time limit. */
@@ -13,13 +13,10 @@ const LOOKS_PER_LIMIT = 3;
  * itself would notice only after minutes. When a busy connection goes silent, it checks all.
  */
 export class HangWatch {
-  readonly #limit_ms: number;
   readonly #looks = new Set<PeriodicTask>();
 
   /** @param limit_ms time limit of a reply */
-  constructor(limit_ms: number) {
-    this.#limit_ms = limit_ms;
-  }
+  constructor(private readonly limit_ms: number) {}
 
   /**
    * Watches a connection until it closes.
@@ -27,7 +24,7 @@ export class HangWatch {
    * @param isBusy whether about one command per second uses it: then watching it closely costs nothing
    */
   add(connection: RedisConnection, isBusy: boolean): void {
-    const ask = new PeriodicTask(PAUSE_PER_LIMIT * this.#limit_ms, () => this.#ask(connection));
+    const ask = new PeriodicTask(PAUSE_PER_LIMIT * this.limit_ms, () => this.#ask(connection));
     this.#looks.add(ask);
     const tasks = isBusy ? [ask, this.#listen(connection)] : [ask];
     connection.once('connect', () => tasks.forEach((task) => task.start()));
@@ -40,7 +37,7 @@ export class HangWatch {
   /** A check that sends nothing: whether anything has arrived since the last one. */
   #listen(connection: RedisConnection): PeriodicTask {
     let before: number | undefined;
-    return new PeriodicTask(this.#limit_ms / LOOKS_PER_LIMIT, () => {
+    return new PeriodicTask(this.limit_ms / LOOKS_PER_LIMIT, () => {
       const heard = bytesHeard(connection);
       if (heard !== undefined && heard === before) for (const ask of this.#looks) ask.runSoon();
       before = heard;
@@ -49,9 +46,9 @@ export class HangWatch {
   }
 
   async #ask(connection: RedisConnection): Promise<void> {
-    if (!['connect', 'ready'].includes(connection.status)) return;
+    if (!isOpen(connection)) return;
     try {
-      await callRedis(connection.ping(), this.#limit_ms);
+      await callRedis(connection.ping(), this.limit_ms);
     } catch (error) {
       if (redisFailureReason(error) === 'TIMEOUT') connection.disconnect(true);
     }
@@ -60,7 +57,5 @@ export class HangWatch {
 
 /** Bytes received over the current connection; undefined without one, and for a cluster, which has several. */
 function bytesHeard(connection: RedisConnection): number | undefined {
-  return connection instanceof Redis && ['connect', 'ready'].includes(connection.status)
-    ? connection.stream.bytesRead
-    : undefined;
+  return connection instanceof Redis && isOpen(connection) ? connection.stream.bytesRead : undefined;
 }

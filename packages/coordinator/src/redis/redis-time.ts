@@ -1,5 +1,5 @@
-import type { RedisConnection } from './redis-connection.js';
-import type { FleetKeys } from './keys.js';
+import { callRedis } from './redis-failure.js';
+import type { SignedRedis } from './signed-redis.js';
 
 const TIME = `return redis.call('TIME')`;
 
@@ -7,7 +7,8 @@ const TIME = `return redis.call('TIME')`;
  * The Redis server's time in milliseconds since 1970: the one clock for all processes of a fleet. In a Redis
  * Cluster, the clock of the node with the fleet's keys, since each node has its own.
  */
-export async function redisTime_ms(connection: RedisConnection, { members }: FleetKeys): Promise<number> {
-  const [seconds, microseconds] = (await connection.eval(TIME, 1, members)) as [string, string];
+export async function redisTime_ms({ connection, keys, limit_ms }: SignedRedis): Promise<number> {
+  const reply = await callRedis(connection.eval(TIME, 1, keys.members), limit_ms);
+  const [seconds, microseconds] = reply as [string, string];
   return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
 }

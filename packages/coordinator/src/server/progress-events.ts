@@ -37,7 +37,6 @@ interface Client {
  * them.
  */
 export class ProgressEvents {
-  readonly #director: Pick<FleetDirector, 'watch' | 'progress'>;
   readonly #clients = new Set<Client>();
   readonly #unwatch: () => void;
   readonly #timers: readonly NodeJS.Timeout[];
@@ -47,8 +46,10 @@ export class ProgressEvents {
   #data = '';
   #text = '';
 
-  constructor(director: Pick<FleetDirector, 'watch' | 'progress'>, now_ms: number) {
-    this.#director = director;
+  constructor(
+    private readonly director: Pick<FleetDirector, 'watch' | 'progress'>,
+    now_ms: number,
+  ) {
     this.#id = now_ms;
     this.#unwatch = director.watch(() => this.#changed());
     this.#timers = [setInterval(() => this.#changed(), TICK_MS), setInterval(() => this.#beat(), KEEP_ALIVE_MS)];
@@ -100,7 +101,7 @@ export class ProgressEvents {
 
   /** Reads the progress, and gives it a new id when it changed. */
   #take(): void {
-    const { failure, progress, instances } = this.#director.progress();
+    const { failure, progress, instances } = this.director.progress();
     this.#gap_ms = Math.max(EVENT_GAP_MS, EVENT_GAP_PER_INSTANCE_MS * instances.length);
     const event: ProgressEvent = { failure, progress: { ...progress, instances: undefined }, instances };
     const data = JSON.stringify(event);

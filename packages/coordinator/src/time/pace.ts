@@ -10,16 +10,13 @@ const SLOWNESS_MAX = 12;
  * processor takes ten times as long, and is not dead.
  */
 export class Pace {
-  readonly #fast_ms: number;
   #last_ms: number | null = null;
   #windowEnds_ms = Number.NEGATIVE_INFINITY;
   #longest_ms = 0;
   #longestBefore_ms = 0;
 
   /** @param fast_ms the silence limit of fast processes, in milliseconds */
-  constructor(fast_ms: number) {
-    this.#fast_ms = fast_ms;
-  }
+  constructor(private readonly fast_ms: number) {}
 
   /** Records a sign of life at a time of the monotonic clock. */
   beat(at_ms: number): void {
@@ -45,11 +42,11 @@ export class Pace {
    */
   limit_ms(at_ms: number): number {
     const gap_ms = Math.max(this.#longest_ms, this.#longestBefore_ms, this.#gap_ms(at_ms));
-    return Math.max(this.#fast_ms, Math.ceil(Math.min(GAPS_PER_LIMIT * gap_ms, SLOWNESS_MAX * this.#fast_ms)));
+    return Math.max(this.fast_ms, Math.ceil(Math.min(GAPS_PER_LIMIT * gap_ms, SLOWNESS_MAX * this.fast_ms)));
   }
 
   #gap_ms(at_ms: number): number {
     const gap_ms = this.#last_ms === null ? 0 : at_ms - this.#last_ms;
-    return gap_ms > 0 && gap_ms <= SLOWNESS_MAX * this.#fast_ms ? gap_ms : 0;
+    return gap_ms > 0 && gap_ms <= SLOWNESS_MAX * this.fast_ms ? gap_ms : 0;
   }
 }

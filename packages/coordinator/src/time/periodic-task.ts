@@ -1,7 +1,5 @@
 /** Repeats one task: never twice at a time, and immediately on request. */
 export class PeriodicTask {
-  readonly #work: () => Promise<void>;
-  readonly #interval_ms: number;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #again = false;
@@ -11,10 +9,10 @@ export class PeriodicTask {
    * @param interval_ms pause between the end of one run and the start of the next
    * @param work handles its own failures; one that escapes is a bug and ends the process
    */
-  constructor(interval_ms: number, work: () => Promise<void>) {
-    this.#interval_ms = interval_ms;
-    this.#work = work;
-  }
+  constructor(
+    private readonly interval_ms: number,
+    private readonly work: () => Promise<void>,
+  ) {}
 
   /** Starts with a run immediately. */
   start(): void {
@@ -41,7 +39,7 @@ export class PeriodicTask {
   }
 
   async #run(): Promise<void> {
-    await this.#work();
+    await this.work();
     this.#running = undefined;
     if (this.#stopped) return;
     if (this.#again) {
@@ -49,6 +47,6 @@ export class PeriodicTask {
       this.runSoon();
       return;
     }
-    this.#timer = setTimeout(() => this.runSoon(), this.#interval_ms);
+    this.#timer = setTimeout(() => this.runSoon(), this.interval_ms);
   }
 }

@@ -23,7 +23,6 @@ type WatchedFleet = Pick<FleetDirector, 'watch' | 'snapshot' | 'progress' | 'com
  * `change` against the previous message.
  */
 export class FleetChanges {
-  readonly #director: WatchedFleet;
   readonly #clients = new Set<Client>();
   readonly #unwatch: () => void;
   readonly #timer: NodeJS.Timeout;
@@ -32,8 +31,10 @@ export class FleetChanges {
   #whole: Json = null;
   #change: Json | undefined;
 
-  constructor(director: WatchedFleet, now_ms: number) {
-    this.#director = director;
+  constructor(
+    private readonly director: WatchedFleet,
+    now_ms: number,
+  ) {
     this.#id = now_ms;
     this.#unwatch = director.watch(() => this.#changed());
     // Time alone changes values, and shows that the stream is alive.
@@ -73,7 +74,7 @@ export class FleetChanges {
   }
 
   #take(): void {
-    const whole = JSON.parse(JSON.stringify(fleetMessage(this.#director))) as Json;
+    const whole = JSON.parse(JSON.stringify(fleetMessage(this.director))) as Json;
     this.#change = changeBetween(this.#whole, whole);
     this.#whole = whole;
     this.#id += 1;

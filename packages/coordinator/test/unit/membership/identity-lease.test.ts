@@ -15,7 +15,7 @@ function leaseWith(get: () => Promise<string | null>, identityLease_ms = 1_000):
   const keys = fleetKeys('blue', '');
   const timings = { ...fleetTimingsDefault, identityLease_ms };
   const signature = new FleetSignature(undefined, '{convoy:blue}', clock, pino({ level: 'silent' }));
-  return new IdentityLease(connection as RedisConnection, keys, identity, timings, signature);
+  return new IdentityLease({ connection: connection as RedisConnection, keys, timings, signature }, identity);
 }
 
 describe('whether another process has the identity', () => {
