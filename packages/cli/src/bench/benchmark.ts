@@ -31,6 +31,11 @@ export interface Benchmark {
   run(context: BenchmarkContext): Promise<Row[]>;
 }
 
+/** Makes the rows of one case. */
+export function rowMaker(subject: string): (metric: string, value: number, unit: string) => Row {
+  return (metric, value, unit) => ({ case: subject, metric, value, unit });
+}
+
 /** The row with a goal and whether it is met. */
 export function withGoal(row: Row, relation: '<=' | '>=', bound: number): Row {
   return { ...row, goal: `${relation} ${bound}`, met: relation === '<=' ? row.value <= bound : row.value >= bound };

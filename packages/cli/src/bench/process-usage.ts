@@ -15,6 +15,14 @@ export interface RunUsage extends ProcessUsage {
   seconds: number;
 }
 
+export const secondsOf = ({ seconds }: RunUsage): number => seconds;
+export const cpuOf = ({ cpu_seconds }: ProcessUsage): number => cpu_seconds;
+
+/** The highest memory of all runs. */
+export function peakMegabytes(runs: readonly ProcessUsage[]): number {
+  return Math.max(...runs.map(({ peakMemoryBytes }) => peakMemoryBytes)) / 1e6;
+}
+
 /**
  * CPU time of all processes together and the peak memory of the largest, from `/proc`. They must still run.
  * @throws Error on systems without `/proc`

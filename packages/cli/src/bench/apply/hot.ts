@@ -1,4 +1,4 @@
-import type { Benchmark, Row } from '../benchmark.js';
+import { type Benchmark, type Row, rowMaker } from '../benchmark.js';
 import { BenchClusters, shards } from '../copy/bench-clusters.js';
 import { benchNamespace } from '../copy/bench-documents.js';
 import { applyWith, checkpoint_ms } from '../peer/apply-part.js';
@@ -43,9 +43,10 @@ export const hotBenchmark: Benchmark = {
       };
       const tool = notVerified({ checkpoint_ms });
       const { seconds, cpu_seconds } = await applyWith(tool, clusters, workload, hotForm, context);
+      const row = rowMaker(name);
       rows.push(
-        { case: name, metric: 'events', value: scaled / seconds, unit: '1/s' },
-        { case: name, metric: 'CPU per million events', value: (cpu_seconds / scaled) * 1e6, unit: 's' },
+        row('events', scaled / seconds, '1/s'),
+        row('CPU per million events', (cpu_seconds / scaled) * 1e6, 's'),
       );
     }
     return rows;

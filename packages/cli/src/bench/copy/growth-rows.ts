@@ -1,4 +1,4 @@
-import { type Row, withGoal } from '../benchmark.js';
+import { type Row, withGoal, rowMaker } from '../benchmark.js';
 import type { CopyRun } from '../peer/copy-run.js';
 
 /** Allowance for noise of short runs, which is not growth. */
@@ -40,12 +40,11 @@ function growthOf(thing: string, differences: readonly Difference[]): Row[] {
   if (last === undefined || first === undefined) return [];
   return [
     withGoal(
-      {
-        case: `${first.from} to ${last.to}`,
-        metric: `growth of the multiple per ${thing}`,
-        value: last.multiple / first.multiple,
-        unit: '×',
-      },
+      rowMaker(`${first.from} to ${last.to}`)(
+        `growth of the multiple per ${thing}`,
+        last.multiple / first.multiple,
+        '×',
+      ),
       '<=',
       growthMax,
     ),
@@ -80,12 +79,7 @@ function perThing(step: GrowthStep, before: GrowthStep): Difference {
 }
 
 function stepRows(thing: string, { count, run, bare_seconds }: GrowthStep): Row[] {
-  const row = (metric: string, value: number, unit: string): Row => ({
-    case: `${count} ${thing}s`,
-    metric,
-    value,
-    unit,
-  });
+  const row = rowMaker(`${count} ${thing}s`);
   return [
     row('initialisation', run.initialisation.seconds, 's'),
     row('copy', run.seconds - run.initialisation.seconds, 's'),
@@ -96,7 +90,7 @@ function stepRows(thing: string, { count, run, bare_seconds }: GrowthStep): Row[
 }
 
 function differenceRows(thing: string, { from, to, engine_ms, cpu_ms, bare_ms, multiple }: Difference): Row[] {
-  const row = (metric: string, value: number, unit: string): Row => ({ case: `${from} to ${to}`, metric, value, unit });
+  const row = rowMaker(`${from} to ${to}`);
   return [
     row(`time per ${thing}`, engine_ms, 'ms'),
     row(`CPU per ${thing}`, cpu_ms, 'ms'),

@@ -1,5 +1,5 @@
 import { commitSteps, type LeaderStep } from '@convoy/instance/lifecycle/migration/steps';
-import { median, type Row, withGoal } from '../benchmark.js';
+import { median, type Row, withGoal, rowMaker } from '../benchmark.js';
 
 /** One cut-over, with all times in milliseconds since 1970. */
 export interface CutOverMeasured {
@@ -31,7 +31,7 @@ export function cutOverRows(
   cutOvers: readonly CutOverMeasured[],
   bare: ReadonlyMap<string, number>,
 ): Row[] {
-  const row = (metric: string, value: number, unit: string): Row => ({ case: name, metric, value, unit });
+  const row = rowMaker(name);
   const passed = commitSteps.slice(0, commitSteps.indexOf(opens) + 1);
   const times = [
     ['command accepted', (one: CutOverMeasured) => one.acceptedAt_ms - one.commandAt_ms] as const,

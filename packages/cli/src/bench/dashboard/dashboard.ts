@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, CDPSession } from 'playwright-core';
 import { startBrowser } from '../../environment/browser/browser.js';
 import { findRedis } from '@convoy/testbed/redis/find-redis';
-import { type Benchmark, type BenchmarkContext, type Row, withGoal } from '../benchmark.js';
+import { type Benchmark, type BenchmarkContext, type Row, withGoal, rowMaker } from '../benchmark.js';
 import { readUsage } from '../process-usage.js';
 import { StagedFleet } from './staged-fleet.js';
 
@@ -84,7 +84,7 @@ async function measure(
     ];
     const isLargest = instances === instanceCounts.at(-1) && namespaces === namespaceCounts.at(-1);
     return rows.map(([metric, value, unit, bound]) => {
-      const row: Row = { case: name, metric, value, unit };
+      const row: Row = rowMaker(name)(metric, value, unit);
       return isLargest && bound !== undefined ? withGoal(row, '<=', bound) : row;
     });
   } finally {

@@ -1,5 +1,5 @@
-import { median, type Row, withGoal } from '../benchmark.js';
-import type { RunUsage } from '../process-usage.js';
+import { median, type Row, withGoal, rowMaker } from '../benchmark.js';
+import { type RunUsage, secondsOf, cpuOf, peakMegabytes } from '../process-usage.js';
 import { clusterSyncName } from './cluster-sync.js';
 import { notVerifiedName } from './convoy-tool.js';
 import type { Cost } from './cost.js';
@@ -29,7 +29,7 @@ export function applyRows({ name, promisesSpeed, operations, bare, tools }: Back
   const peer = tools.get(clusterSyncName) ?? [];
   const own = [...tools].filter(([tool, runs]) => tool !== clusterSyncName && runs.length > 0);
   return [
-    { case: `${name} bare limit`, metric: 'events', value: rateOf(bare), unit: '1/s' },
+    rowMaker(`${name} bare limit`)('events', rateOf(bare), '1/s'),
     ...[...tools].flatMap(([tool, runs]) => (runs.length === 0 ? [] : costRows(`${name} ${tool}`, operations, runs))),
     ...own.flatMap(([tool, runs]) => {
       const measured = `${name} ${tool}`;
@@ -45,7 +45,7 @@ export function applyRows({ name, promisesSpeed, operations, bare, tools }: Back
 }
 
 function ratio(measured: string, metric: string, value: number): Row {
-  return { case: measured, metric, value, unit: '×' };
+  return rowMaker(measured)(metric, value, '×');
 }
 
 function ofPeer(measured: string, runs: readonly Cost[], peer: readonly Cost[], promised: boolean): Row[] {
@@ -56,7 +56,7 @@ function ofPeer(measured: string, runs: readonly Cost[], peer: readonly Cost[], 
 }
 
 function costRows(measured: string, operations: number, runs: readonly Cost[]): Row[] {
-  const row = (metric: string, value: number, unit: string): Row => ({ case: measured, metric, value, unit });
+  const row = rowMaker(measured);
   const perMillion = (valueOf: (cost: Cost) => number): number => (median(runs, valueOf) / operations) * 1e6;
   return [
     row('time', median(runs, secondsOf), 's'),
@@ -72,9 +72,6 @@ function costRows(measured: string, operations: number, runs: readonly Cost[]): 
       perMillion(({ destinationCpu_seconds }) => destinationCpu_seconds),
       's',
     ),
-    row('peak memory', Math.max(...runs.map(({ peakMemoryBytes }) => peakMemoryBytes)) / 1e6, 'MB'),
+    row('peak memory', peakMegabytes(runs), 'MB'),
   ];
 }
-
-const secondsOf = ({ seconds }: RunUsage): number => seconds;
-const cpuOf = ({ cpu_seconds }: RunUsage): number => cpu_seconds;

@@ -1,4 +1,4 @@
-import { type Row, withGoal } from '../benchmark.js';
+import { type Row, withGoal, rowMaker } from '../benchmark.js';
 import { growthRows } from '../copy/growth-rows.js';
 import { clusterSyncName } from './cluster-sync.js';
 import type { CopyRun } from './copy-run.js';
@@ -33,12 +33,8 @@ function ofPeer(name: string, steps: readonly CollectionsStep[]): Row[] {
   const most = steps.at(-1);
   const [run, peer] = [most?.tools.get(name), most?.tools.get(clusterSyncName)];
   if (most === undefined || run === undefined || peer === undefined) return [];
-  const row = (metric: string, value: number): Row => ({
-    case: `${name}: ${most.count} collections`,
-    metric,
-    value,
-    unit: '×',
-  });
+  const row = (metric: string, value: number): Row =>
+    rowMaker(`${name}: ${most.count} collections`)(metric, value, '×');
   return [
     withGoal(row(`time from start to copied of ${clusterSyncName}`, run.seconds / peer.seconds), '<=', ofPeerMax),
     row(`CPU of ${clusterSyncName}`, run.cpu_seconds / peer.cpu_seconds),

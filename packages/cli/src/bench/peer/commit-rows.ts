@@ -1,4 +1,4 @@
-import { median, type Row, withGoal } from '../benchmark.js';
+import { median, type Row, withGoal, rowMaker } from '../benchmark.js';
 import { clusterSyncName } from './cluster-sync.js';
 
 /** Allowed time in which users cannot write, verified. */
@@ -17,7 +17,7 @@ export interface CommitMeasured {
 export function commitRows(tools: ReadonlyMap<string, readonly CommitMeasured[]>): Row[] {
   return [...tools].flatMap(([tool, runs]) => {
     if (runs.length === 0) return [];
-    const row = (metric: string, value: number, unit: string): Row => ({ case: `commit ${tool}`, metric, value, unit });
+    const row = rowMaker(`commit ${tool}`);
     const rate = median(runs, ({ writtenPerSecond }) => writtenPerSecond);
     const writable = row('last write to writable', median(runs, secondsOf), 's');
     const slowest = row('last write to writable, slowest', Math.max(...runs.map(secondsOf)), 's');

@@ -1,10 +1,10 @@
-import { median, type Row, withGoal } from '../benchmark.js';
-import type { RunUsage } from '../process-usage.js';
+import { median, type Row, withGoal, rowMaker } from '../benchmark.js';
 import { clusterSyncName } from './cluster-sync.js';
 import { notVerifiedName, verifiedName } from './convoy-tool.js';
 import type { CopyRun } from './copy-run.js';
 import type { Cost } from './cost.js';
 import { memoryRow } from './memory-row.js';
+import { cpuOf, secondsOf, peakMegabytes } from '../process-usage.js';
 
 /** Required multiple of ClusterSync's rate, part of the bare loop's rate, and part of ClusterSync's CPU time. */
 const ofPeerMin = 1.2;
@@ -31,7 +31,7 @@ export function copyRows({ name, bytes, bare, tools }: SizeCompared): Row[] {
   const of = (tool: string): readonly CopyRun[] => tools.get(tool) ?? [];
   const [peer, plain, verified] = [of(clusterSyncName), of(notVerifiedName), of(verifiedName)];
   return [
-    { case: `${name} of each copy`, metric: 'data', value: bytes / 1e6, unit: 'MB' },
+    rowMaker(`${name} of each copy`)('data', bytes / 1e6, 'MB'),
     ...costRows(`${name} bare loop`, bytes, [fastest]),
     ...[...tools].flatMap(([tool, runs]) => toolRows(`${name} ${tool}`, bytes, runs)),
     ...(plain.length === 0 ? [] : plainRows(`${name} ${notVerifiedName}`, plain, peer, fastest)),
@@ -44,7 +44,7 @@ export function copyRows({ name, bytes, bare, tools }: SizeCompared): Row[] {
 
 function toolRows(subject: string, bytes: number, runs: readonly CopyRun[]): Row[] {
   if (runs.length === 0) return [];
-  const row = (metric: string, value: number, unit: string): Row => ({ case: subject, metric, value, unit });
+  const row = rowMaker(subject);
   return [
     ...costRows(subject, bytes, runs),
     row('initialisation', median(runs, initialisationOf), 's'),
@@ -56,7 +56,7 @@ function toolRows(subject: string, bytes: number, runs: readonly CopyRun[]): Row
 }
 
 function costRows(subject: string, bytes: number, runs: readonly Cost[]): Row[] {
-  const row = (metric: string, value: number, unit: string): Row => ({ case: subject, metric, value, unit });
+  const row = rowMaker(subject);
   const perGigabyte = (valueOf: (cost: Cost) => number): number => (median(runs, valueOf) / bytes) * 1e9;
   return [
     row('copy', median(runs, secondsOf), 's'),
@@ -64,19 +64,18 @@ function costRows(subject: string, bytes: number, runs: readonly Cost[]): Row[] 
     row('CPU', perGigabyte(cpuOf), 's/GB'),
     row('CPU of source', perGigabyte(sourceCpuOf), 's/GB'),
     row('CPU of destination', perGigabyte(destinationCpuOf), 's/GB'),
-    row('peak memory after the copy', Math.max(...runs.map(({ peakMemoryBytes }) => peakMemoryBytes)) / 1e6, 'MB'),
+    row('peak memory after the copy', peakMegabytes(runs), 'MB'),
   ];
 }
 
 /** The bare loop starts with open connections and a given collection: the comparison with it is without the start. */
 function plainRows(subject: string, plain: readonly CopyRun[], peer: readonly CopyRun[], bare: Cost): Row[] {
   const copying = median(plain, (run) => run.seconds - initialisationOf(run));
-  const ofBareLoop: Row = {
-    case: subject,
-    metric: 'throughput of bare loop, after initialisation',
-    value: bare.seconds / copying,
-    unit: '×',
-  };
+  const ofBareLoop: Row = rowMaker(subject)(
+    'throughput of bare loop, after initialisation',
+    bare.seconds / copying,
+    '×',
+  );
   return [
     withGoal(ofBareLoop, '>=', ofBareLoopMin),
     ...ofPeer(subject, plain, peer).map((row, index) =>
@@ -91,7 +90,7 @@ function verifiedRows(
   plain: readonly CopyRun[],
   peer: readonly CopyRun[],
 ): Row[] {
-  const row = (metric: string, value: number): Row => ({ case: subject, metric, value, unit: '×' });
+  const row = (metric: string, value: number): Row => rowMaker(subject)(metric, value, '×');
   const ofPlain = plain.length === 0 ? NaN : median(verified, secondsOf) / median(plain, secondsOf);
   const wait = median(verified, (run) => waitOf(run) / run.seconds);
   return [
@@ -104,15 +103,13 @@ function verifiedRows(
 /** Throughput and CPU time as multiples of ClusterSync's; none where it was not there. */
 function ofPeer(subject: string, runs: readonly CopyRun[], peer: readonly CopyRun[]): Row[] {
   if (peer.length === 0) return [];
-  const row = (metric: string, value: number): Row => ({ case: subject, metric, value, unit: '×' });
+  const row = (metric: string, value: number): Row => rowMaker(subject)(metric, value, '×');
   return [
     row(`throughput of ${clusterSyncName}`, median(peer, secondsOf) / median(runs, secondsOf)),
     row(`CPU of ${clusterSyncName}`, median(runs, cpuOf) / median(peer, cpuOf)),
   ];
 }
 
-const secondsOf = ({ seconds }: RunUsage): number => seconds;
-const cpuOf = ({ cpu_seconds }: RunUsage): number => cpu_seconds;
 const sourceCpuOf = ({ sourceCpu_seconds }: Cost): number => sourceCpu_seconds;
 const destinationCpuOf = ({ destinationCpu_seconds }: Cost): number => destinationCpu_seconds;
 const initialisationOf = ({ initialisation }: CopyRun): number => initialisation.seconds;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { type Benchmark, type BenchmarkContext, type Row, withGoal } from '../benchmark.js';
+import { type Benchmark, type BenchmarkContext, type Row, withGoal, rowMaker } from '../benchmark.js';
 import {
   type Backlog,
   checkpoint_ms,
@@ -79,7 +79,7 @@ function peerTools({ log }: BenchmarkContext): ToolKind[] {
 
 function loadRow(part: string, { log }: BenchmarkContext): Row {
   const [value = 0] = loadavg();
-  const row = withGoal({ case: part, metric: 'load of the machine before it', value, unit: '' }, '<=', loadMax);
+  const row = withGoal(rowMaker(part)('load of the machine before it', value, ''), '<=', loadMax);
   if (row.met === false) log(`The machine's load is ${value.toFixed(1)}: the rows of ${part} are not exact.`);
   return row;
 }

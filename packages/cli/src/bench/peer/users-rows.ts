@@ -1,4 +1,4 @@
-import { median, type Row, withGoal } from '../benchmark.js';
+import { median, type Row, withGoal, rowMaker } from '../benchmark.js';
 import { clusterSyncName } from './cluster-sync.js';
 import type { UsersResult } from './users-order.js';
 
@@ -19,12 +19,7 @@ export function usersRows(phase: string, compared: UsersCompared, alone: readonl
   const peer = compared.get(clusterSyncName) ?? [];
   return [...compared].flatMap(([tool, runs]) => {
     if (runs.length === 0) return [];
-    const row = (metric: string, value: number, unit: string): Row => ({
-      case: tool === nobodyName ? `users ${tool}` : `users during ${phase}, ${tool}`,
-      metric,
-      value,
-      unit,
-    });
+    const row = rowMaker(tool === nobodyName ? `users ${tool}` : `users during ${phase}, ${tool}`);
     const rows = measures.map(({ metric, valueOf, unit }) => row(metric, median(runs, valueOf), unit));
     if (tool === nobodyName) return rows;
     const ratios = measures.flatMap(({ metric, valueOf, relation }) => {

@@ -1,4 +1,4 @@
-import type { Row } from '../benchmark.js';
+import { type Row, rowMaker } from '../benchmark.js';
 
 /** One measured value of a fleet. */
 export type Stat = readonly [metric: string, value: number, unit: string];
@@ -15,7 +15,7 @@ export interface MeasuredFleet {
  */
 export function scaleRows(kind: string, measured: readonly MeasuredFleet[]): Row[] {
   const rows = measured.flatMap(({ size, stats }) =>
-    stats.map(([metric, value, unit]): Row => ({ case: `${kind}, ${size} instances`, metric, value, unit })),
+    stats.map(([metric, value, unit]): Row => rowMaker(`${kind}, ${size} instances`)(metric, value, unit)),
   );
   const [least, most] = [measured[0], measured.at(-1)];
   if (least === undefined || most === undefined || least.size === most.size) return rows;
@@ -23,7 +23,7 @@ export function scaleRows(kind: string, measured: readonly MeasuredFleet[]): Row
     const before = least.stats.find(([name]) => name === metric)?.[1] ?? 0;
     if (before <= 0 || value <= 0) return [];
     const exponent = Math.log(value / before) / Math.log(most.size / least.size);
-    return [{ case: `${kind}, growth ${least.size} → ${most.size}`, metric, value: exponent, unit: 'exponent' }];
+    return [rowMaker(`${kind}, growth ${least.size} → ${most.size}`)(metric, exponent, 'exponent')];
   });
   return [...rows, ...growth];
 }

@@ -1,4 +1,4 @@
-import { median, type Row, withGoal } from '../benchmark.js';
+import { median, type Row, withGoal, rowMaker } from '../benchmark.js';
 import type { LoadStep, StepResult } from './load-order.js';
 
 /** One step, measured against both servers in direct succession. */
@@ -23,13 +23,14 @@ export function openingRows(openings: readonly Opening[]): Row[] {
     { metric: 'in the process', seconds: ({ inProcess_seconds }: Opening) => inProcess_seconds },
   ];
   return rows.map(({ metric, seconds }) =>
-    withGoal({ case: 'opening', metric, value: median(openings, seconds), unit: 's' }, '<=', openingSecondsMax),
+    withGoal(rowMaker('opening')(metric, median(openings, seconds), 's'), '<=', openingSecondsMax),
   );
 }
 
 /** Rows of a step that the echo supports too. */
 export function besideEcho(step: LoadStep, pairs: readonly MeasuredPair[]): Row[] {
   const name = stepName(step);
+  const row = rowMaker(name);
   const simulator = pairs.map((pair) => pair.simulator);
   const cost = (pick: (result: StepResult) => number) =>
     median(simulator, (result) => (pick(result) / result.documents) * microsecondsPerSecond);
@@ -37,65 +38,59 @@ export function besideEcho(step: LoadStep, pairs: readonly MeasuredPair[]): Row[
   const serverCost = cost((result) => result.serverCpu_seconds);
   return [
     ...rateRows(name, simulator),
-    {
-      case: name,
-      metric: 'part of the echo’s throughput',
-      value: median(pairs, (pair) => rate(pair.simulator) / rate(pair.echo)),
-      unit: '',
-    },
-    { case: name, metric: 'CPU of the client per document', value: clientCost, unit: 'µs' },
-    withGoal(
-      { case: name, metric: 'CPU of the simulator per document', value: serverCost, unit: 'µs' },
-      '<=',
-      round(clientCost),
+    row(
+      'part of the echo’s throughput',
+      median(pairs, (pair) => rate(pair.simulator) / rate(pair.echo)),
+      '',
     ),
+    row('CPU of the client per document', clientCost, 'µs'),
+    withGoal(row('CPU of the simulator per document', serverCost, 'µs'), '<=', round(clientCost)),
     ...costPerGigabyte(name, simulator),
-    { case: name, metric: 'echo: throughput', value: median(pairs, (pair) => rate(pair.echo)), unit: 'MB/s' },
-    {
-      case: name,
-      metric: 'echo: CPU of the server',
-      value: median(pairs, (pair) => perGigabyte(pair.echo, pair.echo.serverCpu_seconds)),
-      unit: 's/GB',
-    },
+    row(
+      'echo: throughput',
+      median(pairs, (pair) => rate(pair.echo)),
+      'MB/s',
+    ),
+    row(
+      'echo: CPU of the server',
+      median(pairs, (pair) => perGigabyte(pair.echo, pair.echo.serverCpu_seconds)),
+      's/GB',
+    ),
   ];
 }
 
 /** Rows of a step that only a database supports. */
 export function changeRows(step: LoadStep, results: readonly StepResult[]): Row[] {
   const name = stepName(step);
+  const row = rowMaker(name);
   const rows = [...rateRows(name, results), ...costPerGigabyte(name, results)];
   if (step.kind !== 'stream') return rows;
   const events = median(results, ({ documents, seconds }) => documents / seconds);
-  const row: Row = { case: name, metric: 'events', value: Math.round(events), unit: '1/s' };
-  return [step.from === 'shard' ? withGoal(row, '>=', shardEventsPerSecondMin) : row, ...rows.slice(1)];
+  const eventsRow = row('events', Math.round(events), '1/s');
+  return [step.from === 'shard' ? withGoal(eventsRow, '>=', shardEventsPerSecondMin) : eventsRow, ...rows.slice(1)];
 }
 
 function rateRows(name: string, results: readonly StepResult[]): Row[] {
+  const row = rowMaker(name);
   return [
-    {
-      case: name,
-      metric: 'documents',
-      value: Math.round(median(results, ({ documents, seconds }) => documents / seconds)),
-      unit: '1/s',
-    },
-    { case: name, metric: 'throughput', value: median(results, rate), unit: 'MB/s' },
+    row('documents', Math.round(median(results, ({ documents, seconds }) => documents / seconds)), '1/s'),
+    row('throughput', median(results, rate), 'MB/s'),
   ];
 }
 
 function costPerGigabyte(name: string, results: readonly StepResult[]): Row[] {
+  const row = rowMaker(name);
   return [
-    {
-      case: name,
-      metric: 'CPU of the client',
-      value: median(results, (result) => perGigabyte(result, result.clientCpu_seconds)),
-      unit: 's/GB',
-    },
-    {
-      case: name,
-      metric: 'CPU of the simulator',
-      value: median(results, (result) => perGigabyte(result, result.serverCpu_seconds)),
-      unit: 's/GB',
-    },
+    row(
+      'CPU of the client',
+      median(results, (result) => perGigabyte(result, result.clientCpu_seconds)),
+      's/GB',
+    ),
+    row(
+      'CPU of the simulator',
+      median(results, (result) => perGigabyte(result, result.serverCpu_seconds)),
+      's/GB',
+    ),
   ];
 }
 

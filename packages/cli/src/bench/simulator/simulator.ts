@@ -2,7 +2,7 @@ import { startCluster } from '@convoy/simulator';
 import { MongoClient } from 'mongodb';
 import { startSimulatedCluster } from '@convoy/testbed/cluster/simulated-cluster';
 import { benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
-import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
+import { type Benchmark, type BenchmarkContext, type Row, rowMaker } from '../benchmark.js';
 import { runEcho, runOrder } from './load-run.js';
 import type { LoadStep, StepResult } from './load-order.js';
 import { besideEcho, changeRows, type MeasuredPair, type Opening, openingRows } from './simulator-rows.js';
@@ -146,10 +146,5 @@ async function measureOpening({ folder }: BenchmarkContext): Promise<Opening> {
 function memoryRow(pairs: ReadonlyMap<LoadStep, MeasuredPair[]>, documents: number): Row {
   const peak = Math.max(...[...pairs.values()].flat().map(({ simulator }) => simulator.serverMemoryBytes));
   const megabytes = (2 * documents * benchDocumentBytes) / 1e6;
-  return {
-    case: 'simulator',
-    metric: `peak memory with ${megabytes.toFixed(0)} MB in two collections`,
-    value: peak / 1e6,
-    unit: 'MB',
-  };
+  return rowMaker('simulator')(`peak memory with ${megabytes.toFixed(0)} MB in two collections`, peak / 1e6, 'MB');
 }

@@ -1,5 +1,6 @@
-import { median, type Row, withGoal } from '../benchmark.js';
+import { median, type Row, withGoal, rowMaker } from '../benchmark.js';
 import type { VerifyResult } from './verify-order.js';
+import { secondsOf, cpuOf, peakMegabytes } from '../process-usage.js';
 
 /** Required part of the bare loop's throughput. */
 const ofBareLoopMin = 0.9;
@@ -20,65 +21,49 @@ export interface VerifySize {
 /** The table of one size: medians of the rounds, the highest peaks, and bytes of both sides together. */
 export function verifySizeRows(measured: VerifySize): Row[] {
   const { name, loop, verifier } = measured;
+  const row = rowMaker(`${name} verifier`);
   const fraction = median(loop, secondsOf) / median(verifier, secondsOf);
   return [
     ...rowsOf(`${name} bare loop`, measured, loop),
     ...rowsOf(`${name} verifier`, measured, verifier),
-    {
-      case: `${name} verifier`,
-      metric: 'catalogs, once',
-      value: median(verifier, ({ catalogs_seconds }) => catalogs_seconds),
-      unit: 's',
-    },
-    {
-      case: `${name} verifier`,
-      metric: 'CPU for catalogs, once',
-      value: median(verifier, ({ catalogsCpu_seconds }) => catalogsCpu_seconds),
-      unit: 's',
-    },
-    withGoal(
-      { case: `${name} verifier`, metric: 'throughput of bare loop', value: fraction, unit: '×' },
-      '>=',
-      ofBareLoopMin,
+    row(
+      'catalogs, once',
+      median(verifier, ({ catalogs_seconds }) => catalogs_seconds),
+      's',
     ),
+    row(
+      'CPU for catalogs, once',
+      median(verifier, ({ catalogsCpu_seconds }) => catalogsCpu_seconds),
+      's',
+    ),
+    withGoal(row('throughput of bare loop', fraction, '×'), '>=', ofBareLoopMin),
   ];
 }
 
 function rowsOf(subject: string, { documents, bytes }: VerifySize, results: readonly VerifyResult[]): Row[] {
+  const row = rowMaker(subject);
   const seconds = median(results, secondsOf);
   return [
-    { case: subject, metric: 'documents compared', value: documents / seconds, unit: '1/s' },
-    { case: subject, metric: 'throughput', value: (2 * bytes) / 1e6 / seconds, unit: 'MB/s' },
-    {
-      case: subject,
-      metric: 'CPU',
-      value: (median(results, ({ cpu_seconds }) => cpu_seconds) / (2 * bytes)) * 1e9,
-      unit: 's/GB',
-    },
-    { case: subject, metric: 'peak memory', value: peak(results) / 1e6, unit: 'MB' },
+    row('documents compared', documents / seconds, '1/s'),
+    row('throughput', (2 * bytes) / 1e6 / seconds, 'MB/s'),
+    row('CPU', (median(results, cpuOf) / (2 * bytes)) * 1e9, 's/GB'),
+    row('peak memory', peakMegabytes(results), 'MB'),
   ];
-}
-
-const secondsOf = ({ seconds }: VerifyResult): number => seconds;
-
-function peak(results: readonly VerifyResult[]): number {
-  return Math.max(...results.map(({ peakMemoryBytes }) => peakMemoryBytes));
 }
 
 /** The table of comparisons with different numbers of mismatches. */
 export function mismatchRows(results: readonly VerifyResult[]): Row[] {
   const peaks = results.map(({ peakMemoryBytes }) => peakMemoryBytes);
-  const growth: Row = {
-    case: 'mismatches',
-    metric: 'peak memory, largest of smallest',
-    value: Math.max(...peaks) / Math.min(...peaks),
-    unit: '×',
-  };
+  const growth: Row = rowMaker('mismatches')(
+    'peak memory, largest of smallest',
+    Math.max(...peaks) / Math.min(...peaks),
+    '×',
+  );
   return [
-    ...results.flatMap(({ mismatches, seconds, peakMemoryBytes }): Row[] => [
-      { case: `${mismatches} mismatches`, metric: 'time', value: seconds, unit: 's' },
-      { case: `${mismatches} mismatches`, metric: 'peak memory', value: peakMemoryBytes / 1e6, unit: 'MB' },
-    ]),
+    ...results.flatMap(({ mismatches, seconds, peakMemoryBytes }) => {
+      const row = rowMaker(`${mismatches} mismatches`);
+      return [row('time', seconds, 's'), row('peak memory', peakMemoryBytes / 1e6, 'MB')];
+    }),
     withGoal(growth, '<=', memoryGrowthMax),
   ];
 }
