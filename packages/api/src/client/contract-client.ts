@@ -1,18 +1,39 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ConvoyError } from '../errors/convoy-error.js';
-import { fleetProgressSchema } from '../contract/fleet-progress.js';
-import type { FleetProgress } from '../contract/fleet-progress.js';
+import { type FleetProgress, fleetProgressSchema } from '../contract/fleet-progress.js';
 import type { CommandName } from '../contract/commands.js';
 import { progressSchema } from '../contract/progress.js';
-import { successReplySchema } from '../contract/reply.js';
-import type { ProgressReply, SuccessReply } from '../contract/reply.js';
+import { failureReplySchema, type ProgressReply, type SuccessReply, successReplySchema } from '../contract/reply.js';
 import type { StartRequestBody } from '../contract/start-request.js';
-import { LOGS_PATH, NAMESPACES_PATH, PROGRESS_PATH, REPORT_PATH, commandPath } from '../http/operations.js';
+import { commandPath, LOGS_PATH, NAMESPACES_PATH, PROGRESS_PATH, REPORT_PATH } from '../http/operations.js';
 import { type FleetLogRecord, logsReplySchema } from '../contract/log-record.js';
 import { type MigrationReport, reportReplySchema } from '../contract/migration-report.js';
 import { namespacesReplySchema } from '../contract/watching.js';
-import { exchangeJson, type ClientTrust } from './exchange-json.js';
-import { failureOf, progressReplySchema, readReply } from './read-reply.js';
+import { type ClientTrust, exchangeJson } from './exchange-json.js';
+import { isErrorName } from '../errors/table.js';
+
+/** Schema of a progress reply with the given kind of report. */
+function progressReplySchema<Report>(report: z.ZodType<Report>): z.ZodType<{ success: true; progress: Report }> {
+  return z.object({ success: z.literal(true), progress: report });
+}
+
+/**
+ * The error of a failure body; undefined when the body is not a failure.
+ * A name that the table lacks (another release's) becomes `unexpectedReply` with the name in its description.
+ */
+function failureOf(body: unknown): ConvoyError | undefined {
+  const result = failureReplySchema.safeParse(body);
+  if (!result.success) return undefined;
+  const { error, errorDescription, instances } = result.data;
+  if (isErrorName(error)) return new ConvoyError(error, errorDescription, { instances });
+  return new ConvoyError('unexpectedReply', `${error}: ${errorDescription}`, { instances });
+}
+
+/** Parses the body and drops fields of later releases; undefined when the schema does not match. */
+function readReply<Reply>(body: unknown, schema: z.ZodType<Reply>): Reply | undefined {
+  const result = schema.safeParse(body);
+  return result.success ? result.data : undefined;
+}
 
 /**
  * Default time limit of one call. Commands reply within seconds, once recorded. A coordinator waits 30 s for its

@@ -1,10 +1,19 @@
 import { z } from 'zod';
-import { fleetSecretSchema } from './fleet-secret.js';
 import { notifySchema } from './notify-settings.js';
 import { Secret } from './secret.js';
 import { environmentName } from './setting-names.js';
 import type { SettingNames, TextKind } from './setting-sources.js';
 import { tlsSchema } from './tls-settings.js';
+
+/** Shortest secret of a fleet: 128 bits in hexadecimal digits. Nothing makes guessing a shorter one slow. */
+const CHARACTERS_MIN = 32;
+
+/** `fleetSecret` of a configuration. */
+const fleetSecretSchema = z
+  .string()
+  .regex(/^\S+$/, 'must be one word')
+  .min(CHARACTERS_MIN, `must have at least ${CHARACTERS_MIN} characters`)
+  .transform((text) => new Secret(text));
 
 /** Names that users of mongosync know, from the most to the least verbose. */
 const verbosities = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;

@@ -4,13 +4,48 @@ import type { FastifyInstance } from 'fastify';
 import { commandNames } from '../contract/commands.js';
 import { type Mismatch, parseMismatchQuery } from '../contract/mismatch.js';
 import type { ProgressReply, SuccessReply } from '../contract/reply.js';
-import { BODY_BYTES_MAX_DEFAULT, useJsonBodies } from './body-parser.js';
 import type { ContractService } from './contract-service.js';
 import { useFailureReplies } from './failure-replies.js';
 import type { ProgressScope } from './json-schema.js';
-import { LINES_TYPE, MISMATCHES_PATH, OPENAPI_PATH, PROGRESS_PATH, commandPath } from './operations.js';
+import { commandPath, LINES_TYPE, MISMATCHES_PATH, OPENAPI_PATH, PROGRESS_PATH } from './operations.js';
 import { openApiDocument } from './openapi.js';
 import { acceptCommand } from './accept-command.js';
+import { ConvoyError } from '../errors/convoy-error.js';
+
+/** Default maximum size of a body: far above any filter, typed or generated. */
+const BODY_BYTES_MAX_DEFAULT = 1024 * 1024;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * A body's JSON value; an empty body counts as `{}`, since commands have no options.
+ * @throws ConvoyError `invalidJson`
+ */
+function parseJsonBody(bytes: Uint8Array): unknown {
+  try {
+    const text = utf8.decode(bytes).trim();
+    return text === '' ? {} : (JSON.parse(text) as unknown);
+  } catch (cause) {
+    throw new ConvoyError('invalidJson', undefined, { cause });
+  }
+}
+
+/** Parses every body as JSON whatever its Content-Type, up to a number of bytes. */
+function useJsonBodies(app: FastifyInstance, bodyBytesMax: number): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyBytesMax }, (_request, body, done) => {
+    try {
+      done(null, parseJsonBody(body as Buffer));
+    } catch (error) {
+      done(error as ConvoyError);
+    }
+  });
+  // Fastify rejects a malformed Content-Type before it calls the parser.
+  app.addHook('onRequest', (request, _reply, done) => {
+    delete request.raw.headers['content-type'];
+    done();
+  });
+}
 
 /** Options of `contractRoutes`. */
 export interface ContractRoutesOptions {

@@ -1,15 +1,26 @@
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyServerOptions } from 'fastify';
 import { ConvoyError } from '../errors/convoy-error.js';
-import { logExposure, useAccessGuard } from './access-guard.js';
-import type { AccessSettings } from './access-guard.js';
-import { CONNECTION_LIMITS, Connections } from './connections.js';
-import type { ConnectionLimits } from './connections.js';
-import { contractRoutes } from './contract-routes.js';
-import type { ContractRoutesOptions } from './contract-routes.js';
+import { type AccessSettings, logExposure, useAccessGuard } from './access-guard.js';
+import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from './connections.js';
+import { contractRoutes, type ContractRoutesOptions } from './contract-routes.js';
 import { replyWithFailure } from './failure-replies.js';
-import { useHealthRoutes } from './health-routes.js';
-import { ServerCertificate, type CertificateTaker } from './server-certificate.js';
+import { type CertificateTaker, ServerCertificate } from './server-certificate.js';
+import type { SuccessReply } from '../contract/reply.js';
+import { HEALTH_PATH, READY_PATH } from './operations.js';
+
+/**
+ * Serves the health paths. `/healthz` replies while the process is alive; `/readyz` is 503 `notReady` until `isReady`
+ * returns true.
+ * @param whyNotReady the reason in that reply, which anybody may read; the error table's when left out
+ */
+function useHealthRoutes(app: FastifyInstance, isReady: () => boolean, whyNotReady?: () => string): void {
+  app.get(HEALTH_PATH, (): SuccessReply => ({ success: true }));
+  app.get(READY_PATH, (): SuccessReply => {
+    if (!isReady()) throw new ConvoyError('notReady', whyNotReady?.());
+    return { success: true };
+  });
+}
 
 /** Options of a server for the contract. */
 export interface HttpAppOptions extends ContractRoutesOptions {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { Child } from '@convoy/testbed/process/child';
 
 /** A process that measures itself and prints the result as one JSON line. */
@@ -5,7 +6,7 @@ export interface MeasuredProcess {
   /** For messages. */
   name: string;
   /** The compiled module to run. */
-  script: string;
+  script: URL;
   /** Its order: the only argument, as JSON. */
   order: object;
   limit_ms: number;
@@ -27,7 +28,7 @@ export async function runMeasured<Result>({
   await using child = await Child.start({
     name,
     command: process.execPath,
-    args: [script, JSON.stringify(order)],
+    args: [fileURLToPath(script), JSON.stringify(order)],
     ready: /^\{"(seconds|measured)":.*\}$/,
     readyWithin_ms: limit_ms,
     logFile,

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { exitCodes } from '../commands/exit-code.js';
 import { interruption } from '../commands/interruption.js';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import type { Benchmark } from './benchmark.js';
+import type { Benchmark, Row } from './benchmark.js';
 import { hotBenchmark } from './apply/hot.js';
 import { copyChunksBenchmark } from './copy/copy-chunks.js';
 import { copyCollectionsBenchmark } from './copy/copy-collections.js';
@@ -13,7 +13,62 @@ import { peerBenchmark } from './peer/peer.js';
 import { scaleBenchmark } from './scale/scale.js';
 import { simulatorBenchmark } from './simulator/simulator.js';
 import { verifyBenchmark } from './verify/verify.js';
-import { reportOf, tableLines } from './report.js';
+import { execFileSync } from 'node:child_process';
+import { cpus, totalmem } from 'node:os';
+
+/** Content of the `--json` file. */
+interface BenchmarkReport {
+  benchmark: string;
+  /** Commit of the sources, with `+changes` for a modified tree; `unknown` outside a repository. */
+  commit: string;
+  machine: string;
+  rows: Row[];
+}
+
+function reportOf(benchmark: string, rows: Row[]): BenchmarkReport {
+  return { benchmark, commit: commit(), machine: machine(), rows };
+}
+
+/** The rows as a text table. */
+function tableLines({ benchmark, commit: revision, machine: where, rows }: BenchmarkReport): string[] {
+  const cells = rows.map((row) => [
+    row.case,
+    row.metric,
+    formatValue(row.value),
+    row.unit,
+    row.goal === undefined ? '' : `${row.goal} ${row.met ? 'met' : 'MISSED'}`,
+  ]);
+  const table = [['case', 'metric', 'value', 'unit', 'goal'], ...cells];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const aligned = (row: string[]) =>
+    row
+      .map((cell, column) => (column === 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  return [`${benchmark} at ${revision} on ${where}`, ...table.map(aligned)];
+}
+
+function formatValue(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(2);
+}
+
+function commit(): string {
+  try {
+    const git = (...args: string[]) =>
+      execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain') === '' ? '' : '+changes');
+  } catch {
+    return 'unknown';
+  }
+}
+
+function machine(): string {
+  const [first] = cpus();
+  return (
+    `${cpus().length} × ${first?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} ` +
+    `GiB, Node.js ${process.versions.node}`
+  );
+}
 
 const benchmarks: readonly Benchmark[] = [
   peerBenchmark,

@@ -2,9 +2,27 @@ import { ContractClient } from '@convoy/api/client/contract-client';
 import type { ClientTrust } from '@convoy/api/client/exchange-json';
 import { readNamedFile } from '@convoy/api/configuration/named-file';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
-import { Option, type Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { ShownProgress } from '../progress-view/progress-lines.js';
-import { tokenOf, type TokenOptions } from './service-token.js';
+import { mergeSettings } from '@convoy/api/configuration/setting-sources';
+
+/** Flags that give the token of a service. */
+interface TokenOptions {
+  token?: string;
+  tokenFile?: string;
+}
+
+/**
+ * The token from flags or the environment, itself or by the file that contains it.
+ * @throws ConvoyError `invalidConfiguration`
+ */
+function tokenOf({ token, tokenFile }: TokenOptions): string | undefined {
+  const { values } = mergeSettings(
+    { env: process.env, flags: { token, tokenFile } },
+    { variables: { token: 'CONVOY_TOKEN' }, kinds: {} },
+  );
+  return values['token'] as string | undefined;
+}
 
 /** Default address of a coordinator. */
 const defaultUrl = 'http://127.0.0.1:27180';

@@ -13,9 +13,7 @@ import { serveReport } from '../report/report-routes.js';
 import { cachedDetails } from '../watching/cached-details.js';
 import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
 import { serveEventStream } from '../watching/event-stream.js';
-import { serveLogs } from '../watching/log-routes.js';
-import { serveStartGuide } from '../watching/start-guide-routes.js';
-import { serveWatching } from '../watching/watching-routes.js';
+import { serveLogs, serveStartGuide, serveWatching } from '../watching/watching-routes.js';
 import { CoordinatorMetrics } from './fleet-metrics.js';
 import { ProgressEvents } from './progress-events.js';
 

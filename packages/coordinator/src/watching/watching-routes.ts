@@ -7,6 +7,49 @@ import { serveEventStream } from './event-stream.js';
 import { FleetChanges } from './fleet-changes.js';
 import type { CachedDetails } from './cached-details.js';
 import { NAMESPACE_ROWS_MAX, namespaceOrders, pageOfNamespaces } from './namespaces.js';
+import type { FleetLogRecord, LogRecord } from '@convoy/api/contract/log-record';
+import { CHECK_PATH, LOGS_PATH, SOURCE_PATH } from '@convoy/api/http/operations';
+import { cached } from './cached.js';
+import { LOGS_MAX, mergeLogs } from './fleet-logs.js';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import type { StartRequestBody } from '@convoy/api/contract/start-request';
+import type { CheckReply, SourceReply } from '@convoy/api/contract/start-guide';
+import { StartGuide } from './start-guide.js';
+
+const usualClusters: StartRequestBody = { source: 'cluster0', destination: 'cluster1' };
+
+/** Serves what users want to know before a start: the source's collections, and whether options pass the checks. */
+export function serveStartGuide(app: FastifyInstance, director: Pick<FleetDirector, 'ask' | 'details'>): void {
+  const guide = new StartGuide(director);
+  app.get(SOURCE_PATH, async ({ query }): Promise<SourceReply> => {
+    const { at_ms, clusters, rows, unlisted } = await guide.listing(
+      parseStartRequest({ ...usualClusters, ...(query as Partial<StartRequestBody>) }),
+    );
+    return { success: true, at_ms, clusters, rows, unlisted };
+  });
+  app.post(CHECK_PATH, async ({ body }): Promise<CheckReply> => {
+    const { canStart, items } = await guide.check(parseStartRequest(body ?? {}));
+    return { success: true, canStart, items };
+  });
+}
+
+const querySchema = z.object({ limit: z.coerce.number().int().min(1).max(LOGS_MAX).catch(LOGS_MAX) });
+
+/**
+ * Serves the last warnings and errors of all processes.
+ * @param own those of this coordinator
+ */
+export function serveLogs(
+  app: FastifyInstance,
+  director: Pick<FleetDirector, 'logDetails'>,
+  own: () => readonly LogRecord[],
+): void {
+  const logs = cached(() => mergeLogs(director.logDetails(), own()));
+  app.get(LOGS_PATH, async ({ query }): Promise<{ success: true; logs: FleetLogRecord[] }> => {
+    const { limit } = querySchema.parse(query);
+    return { success: true, logs: (await logs()).slice(-limit) };
+  });
+}
 
 const namespacesQuerySchema = z.object({
   offset: z.coerce.number().int().min(0).max(1_000_000).catch(0),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { NodeClient, RawWrite } from '@convoy/instance/cluster/node-client';
 import { openCluster } from '@convoy/instance/cluster/open-cluster';
 import { measureOwn, printResult } from '../own-usage.js';
-import type { ApplyOrder } from './apply-order.js';
+import type { ApplyOrder } from '../peer/apply-part.js';
 import { readyBatches } from './ready-batches.js';
 
 /**

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchmarkContext, Row } from '../benchmark.js';
-import { writeReadyMade, writeWorkload } from '../apply/apply-run.js';
 import type { ApplyWorkload } from '../apply/apply-workload.js';
 import { compare, passBy } from '../apply/until-applied.js';
 import type { BatchForm } from '../apply/ready-batches.js';
@@ -9,6 +8,50 @@ import { benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
 import { applyRows, type BacklogCompared } from './apply-rows.js';
 import { type Cost, settle_ms, watchCost } from './cost.js';
 import { type ToolKind, untilSeen, type Written } from './migration-tool.js';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { runMeasured } from '../measured-process.js';
+import type { RunUsage } from '../process-usage.js';
+
+/** The order of a process for ready-made writes, as JSON in its argument. */
+export interface ApplyOrder {
+  /** Connection string of the router to write to. */
+  target: string;
+  workload: ApplyWorkload;
+  form: BatchForm;
+}
+
+const applyScript = new URL('../apply/apply-process.js', import.meta.url);
+const limit_ms = 300_000;
+
+/** Writes the workload's operations from ready-made commands in a separate process. */
+async function writeWorkload(
+  target: TestCluster,
+  folder: ScratchFolder,
+  workload: ApplyWorkload,
+  form: BatchForm,
+): Promise<RunUsage> {
+  const order: ApplyOrder = { target: target.connectionString, workload, form };
+  return runMeasured({
+    name: `${form.order} writes`,
+    script: applyScript,
+    order,
+    limit_ms,
+    logFile: folder.file('writes.log'),
+  });
+}
+
+/** The same into a destination with only the workload's initial documents. */
+async function writeReadyMade(
+  clusters: BenchClusters,
+  folder: ScratchFolder,
+  workload: ApplyWorkload,
+  form: BatchForm,
+): Promise<RunUsage> {
+  await clusters.emptyDestination();
+  await clusters.load('destination', workload);
+  return writeWorkload(clusters.destination, folder, workload, form);
+}
 
 /** Writes that wait while the tool is paused. */
 export interface Backlog extends Pick<BacklogCompared, 'name' | 'promisesSpeed'> {

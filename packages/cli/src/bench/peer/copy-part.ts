@@ -3,12 +3,33 @@ import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import type { BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
 import { type BenchCollection, benchNamespace } from '../copy/bench-documents.js';
-import type { LoopConcurrency } from '../copy/loop-order.js';
-import { runLoop } from '../copy/loop-run.js';
+import type { LoopConcurrency, LoopOrder } from '../copy/loop-order.js';
 import { copyRows, type SizeCompared } from './copy-rows.js';
 import { type CopyRun, copyWith } from './copy-run.js';
 import { type Cost, settle_ms, watchCost } from './cost.js';
 import type { ToolKind } from './migration-tool.js';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { runMeasured } from '../measured-process.js';
+import type { RunUsage } from '../process-usage.js';
+
+const loopScript = new URL('../copy/loop-process.js', import.meta.url);
+const limit_ms = 300_000;
+
+/** Copies the collection with a loop in a separate process; the destination is empty and sharded as it shall be. */
+async function runLoop(
+  { source, destination }: BenchClusters,
+  folder: ScratchFolder,
+  collection: BenchCollection,
+  concurrency: LoopConcurrency,
+): Promise<RunUsage> {
+  const order: LoopOrder = {
+    source: source.connectionString,
+    destination: destination.connectionString,
+    collection,
+    concurrency,
+  };
+  return runMeasured({ name: 'loop', script: loopScript, order, limit_ms, logFile: folder.file('loop.log') });
+}
 
 /** Document sizes of a part, and bytes of all documents together. */
 export interface CopySize {

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
 import { type BenchCollection, benchNamespace } from '../copy/bench-documents.js';
@@ -9,7 +8,7 @@ import { type ToolKind, untilSeen } from './migration-tool.js';
 import type { UsersOrder, UsersResult } from './users-order.js';
 import { nobodyName, type UsersCompared, usersRows } from './users-rows.js';
 
-const usersScript = fileURLToPath(new URL('./users-process.js', import.meta.url));
+const usersScript = new URL('./users-process.js', import.meta.url);
 const limit_ms = 120_000;
 /** The copy takes longer than the users are watched. */
 const bytes = 600_000_000;

@@ -7,12 +7,135 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
-import { createLogger } from '@convoy/instance/logging/logger';
+import { createLogger, type Logger } from '@convoy/instance/logging/logger';
 import { CountedCalls } from './counted-calls.js';
-import { EngineMember } from './engine-member.js';
-import type { FleetMember } from './fleet-member.js';
-import type { MemberOrder, MemberState } from './member-order.js';
-import { StagedMember } from './staged-member.js';
+import type { Mark, MemberOrder, MemberState } from './member-order.js';
+import { carryOut } from '@convoy/instance/process/instance-process';
+import { systemClock } from '@convoy/instance/cluster/clock';
+import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
+import { createRuntime } from '@convoy/instance/lifecycle/migration/runtime';
+import { SyncInstance } from '@convoy/instance/lifecycle/sync-instance';
+import { Metrics } from '@convoy/instance/metrics/metrics';
+import type { CommandResult, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
+import type { CommandName } from '@convoy/api/contract/commands';
+import type { MigrationState } from '@convoy/api/contract/progress';
+import { idleReport } from '@convoy/api/fleet/idle-report';
+import { stagedReport } from '../staged-report.js';
+import { reportInterval_ms } from '@convoy/instance/lifecycle/progress/large-fleet';
+
+/** A member of a fleet under measurement. */
+interface FleetMember {
+  /** Whether it holds the leader lease. */
+  readonly leads: boolean;
+  /** Reports a value that it has never reported before. */
+  mark(): Mark;
+  close(): Promise<void>;
+}
+
+const stateAfter: Readonly<Record<CommandName, MigrationState>> = {
+  start: 'RUNNING',
+  pause: 'PAUSED',
+  resume: 'RUNNING',
+  commit: 'COMMITTED',
+  reverse: 'RUNNING',
+};
+
+/** A member of a fleet that syncs nothing: it takes commands at once, and reports a copy while it runs. */
+class StagedMember implements FleetMember {
+  readonly #timer: NodeJS.Timeout;
+  #state: MigrationState = 'IDLE';
+  #step = 0;
+
+  constructor(
+    private readonly fleet: Fleet,
+    private readonly identity: InstanceIdentity,
+    private readonly allIds: readonly string[],
+  ) {
+    fleet.serve(({ name }) => this.#take(name));
+    this.#report();
+    this.#timer = setInterval(() => this.#tick(), reportInterval_ms(allIds.length));
+  }
+
+  get leads(): boolean {
+    return this.fleet.isLeader();
+  }
+
+  mark(): Mark {
+    this.#step += 1_000;
+    const { identity } = this;
+    return { id: identity.id, totalEventsApplied: this.#report(), at_ms: Date.now() };
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.fleet.leave();
+  }
+
+  #take(name: CommandName): Promise<CommandResult> {
+    this.#state = stateAfter[name];
+    this.#report();
+    return Promise.resolve({ success: true });
+  }
+
+  #tick(): void {
+    if (this.#state !== 'RUNNING') return;
+    this.#step += 1;
+    this.#report();
+  }
+
+  /** @returns the reported number of events */
+  #report(): number {
+    const { identity, allIds } = this;
+    const report =
+      this.#state === 'IDLE'
+        ? idleReport(identity)
+        : stagedReport(
+            { identity, ids: allIds, at: allIds.indexOf(identity.id), leads: this.leads },
+            this.#step,
+            this.#state,
+          );
+    this.fleet.report(report);
+    return report.progress.totalEventsApplied ?? 0;
+  }
+}
+
+interface EngineMemberDependencies {
+  fleet: Fleet;
+  identity: InstanceIdentity;
+  clusters: { cluster0: string; cluster1: string };
+  counted: CountedCalls;
+  logger: Logger;
+}
+
+/** A member of a fleet with the whole engine, without its HTTP server. */
+class EngineMember implements FleetMember {
+  readonly #instance: SyncInstance;
+
+  constructor(private readonly deps: EngineMemberDependencies) {
+    const { fleet, identity, clusters, counted, logger } = deps;
+    const config = parseInstanceConfig({ file: { ...clusters, id: identity.id } });
+    const runtime = createRuntime(config, systemClock, logger, new Metrics({ processMetrics: false }));
+    this.#instance = new SyncInstance(runtime, fleet, identity, counted.connect);
+    fleet.serve((command, awaited_ms) => carryOut(this.#instance, command, awaited_ms));
+  }
+
+  get leads(): boolean {
+    return this.deps.fleet.isLeader();
+  }
+
+  /** Connects and resumes its part of a migration. */
+  open(): Promise<void> {
+    return this.#instance.open();
+  }
+
+  mark(): Mark {
+    throw new Error('The values of an engine are its own.');
+  }
+
+  close(): Promise<void> {
+    return this.#instance.close();
+  }
+}
 
 const order = JSON.parse(process.argv[2] ?? '') as MemberOrder;
 const logger = createLogger({ verbosity: order.clusters === undefined ? 'FATAL' : 'WARN' });

@@ -1,7 +1,6 @@
 import type { AbstractCursor } from 'mongodb';
 import { benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
-import type { LoadState, Moved } from './load-state.js';
-import { batchDocuments, type ChangeKind, type DriverUse } from './load-order.js';
+import { batchDocuments, type ChangeKind, type DriverUse, type LoadState, type Moved } from './load-order.js';
 
 /** Reads a collection to its end. Plain: documents decoded to objects; raw: `raw: true`, documents as bytes. */
 export async function readAll({ router }: LoadState, collection: string, use: DriverUse): Promise<Moved> {

@@ -1,8 +1,7 @@
 import { statementField } from '@convoy/instance/cluster/driver/driver-sequence';
 import { BSON, type Collection, type Document } from 'mongodb';
 import { benchDocument, benchDocumentBytes, benchNamespace, inBatches } from '../copy/bench-documents.js';
-import type { LoadState, Moved } from './load-state.js';
-import { batchDocuments, type DriverUse } from './load-order.js';
+import { batchDocuments, type DriverUse, type LoadState, type Moved } from './load-order.js';
 
 interface NumberedDocument extends Document {
   _id: number;

@@ -1,9 +1,37 @@
 import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters, shards } from '../copy/bench-clusters.js';
 import { type BenchCollection, benchNamespace } from '../copy/bench-documents.js';
-import type { VerifyResult } from './verify-order.js';
+import type { VerifyOrder, VerifyResult } from './verify-order.js';
 import { mismatchRows, type VerifySize, verifySizeRows } from './verify-rows.js';
-import { runVerify } from './verify-run.js';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { runMeasured } from '../measured-process.js';
+
+const processScript = new URL('./verify-process.js', import.meta.url);
+const limit_ms = 600_000;
+
+/** Concurrently compared ranges, as in `convoy verify`. */
+const readers = 4;
+
+let runs = 0;
+
+/** Compares a collection in a separate process. */
+async function runVerify(
+  { source, destination }: BenchClusters,
+  folder: ScratchFolder,
+  collection: BenchCollection,
+  use: VerifyOrder['use'],
+): Promise<VerifyResult> {
+  runs += 1;
+  const order: VerifyOrder = {
+    source: source.connectionString,
+    destination: destination.connectionString,
+    use,
+    collection,
+    readers,
+    stateFolder: folder.file(`verify-${runs}`),
+  };
+  return runMeasured({ name: use, script: processScript, order, limit_ms, logFile: folder.file('verify.log') });
+}
 
 /** Document sizes and their bytes on each side: some seconds of the bare loop. */
 const sizes = [

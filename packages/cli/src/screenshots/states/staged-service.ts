@@ -1,14 +1,69 @@
-import type { PublishedDetails, DetailTopic } from '@convoy/api/fleet/published-details';
+import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
-import type { SeenReport } from '@convoy/api/fleet/fleet';
+import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import type { FleetDirector } from '@convoy/coordinator/director/fleet-director';
 import { aggregateProgress } from '@convoy/coordinator/progress/aggregate';
 import type { FleetSnapshot } from '@convoy/coordinator/progress/members';
 import { createCoordinatorApp } from '@convoy/coordinator/server/coordinator-app';
 import { createLogger } from '@convoy/instance/logging/logger';
-import { stagedCommands, stagedListing, stagedReport } from './staged-answers.js';
-import { stagedDetails } from './staged-details.js';
+import { stagedDetails, stagedPreflight } from './staged-details.js';
 import type { StagedState } from './staged-states.js';
+
+type Listing = PublishedDetails['sourceListing'];
+type Report = NonNullable<PublishedDetails['startCheck']['report']>;
+
+/** A source before a start. */
+function stagedListing(kind: 'sharded' | 'replicaSet' = 'sharded'): Pick<Listing, 'clusters' | 'rows' | 'unlisted'> {
+  return {
+    clusters: {
+      source: { name: 'cluster0', kind, shards: kind === 'sharded' ? 3 : 1, version: '7.0.5', blocksWrites: true },
+      destination: { name: 'cluster1', kind: 'sharded', shards: 4, version: '7.0.5', blocksWrites: true },
+    },
+    rows: Array.from({ length: 214 }, (_, at) => ({
+      database: ['shop', 'billing', 'analytics'][at % 3] ?? '',
+      collection: `collection_${at}`,
+      totalBytes: Math.round(3e10 / (at + 1)),
+      documents: Math.round(40_000 / (at + 1)),
+    })),
+    unlisted: 0,
+  };
+}
+
+/** Checks of a start, with a warning, and a refusal while the verifier is on. */
+function stagedReport(verifies: boolean): Report {
+  const { items, at_ms } = stagedPreflight(Date.now());
+  return {
+    at_ms,
+    canStart: !verifies,
+    items: [
+      ...items,
+      {
+        check: 'verification',
+        result: verifies ? 'failed' : 'passed',
+        error: verifies ? 'verificationMemoryInsufficient' : null,
+        description: verifies
+          ? 'The verifier needs 1.2 GB more memory. Raise memoryBytesMax, or turn verification off.'
+          : 'The verifier is off.',
+      },
+    ],
+  };
+}
+
+/** The command for which a fleet waits, as the coordinator that sent it remembers it. */
+function stagedCommands(reports: readonly InstanceReport[]): ReturnType<FleetDirector['commands']> {
+  const [waiting] = reports[0]?.progress.waitingFor ?? [];
+  if (waiting === undefined) return [];
+  return [
+    {
+      commandId: 'staged',
+      at_ms: Date.now(),
+      name: waiting.command,
+      success: true,
+      results: new Map(reports.map(({ identity }) => [identity.id, { success: true }])),
+      waitingFor: [waiting.instance],
+    },
+  ];
+}
 
 const logger = createLogger({ verbosity: 'FATAL' });
 const silence_ms = 42_000;
