@@ -1,8 +1,9 @@
-import type { CommandName } from '../contract/commands.js';
-import type { Mismatch } from '../contract/mismatch.js';
-import type { MigrationState, Progress, Warning } from '../contract/progress.js';
-import type { ErrorName } from '../errors/table.js';
-import type { InstanceStats } from './instance-stats.js';
+import { z } from 'zod';
+import { type CommandName, commandNames } from '../contract/commands.js';
+import { mismatchSchema } from '../contract/mismatch.js';
+import { migrationStates, progressSchema, type Warning } from '../contract/progress.js';
+import { isErrorName } from '../errors/table.js';
+import { instanceStatsSchema } from './instance-stats.js';
 import type { QuestionTopic, StartQuestion } from './start-question.js';
 import type { DetailTopic, PublishedDetails } from './published-details.js';
 
@@ -10,56 +11,56 @@ import type { DetailTopic, PublishedDetails } from './published-details.js';
  * Identity of an instance. `id` comes from its configuration (a source shard's name), or is `single` for a lone
  * instance.
  */
-export interface InstanceIdentity {
-  id: string;
+const identitySchema = z.object({
+  id: z.string().min(1),
   /** The contract's `syncID`: stable over restarts. */
-  syncID: string;
+  syncID: z.string(),
   /** New for every process. It distinguishes two processes with the same identity. */
-  incarnation: string;
+  incarnation: z.string().min(1),
   /** Release of the software, for example `2.0.0`. */
-  release: string;
-}
+  release: z.string(),
+});
+export type InstanceIdentity = z.output<typeof identitySchema>;
 
 /** A failed command or migration in the contract's terms. */
-export interface Failure {
-  error: ErrorName;
-  errorDescription: string;
-}
+const failureSchema = z.object({ error: z.string().refine(isErrorName), errorDescription: z.string() });
+export type Failure = z.output<typeof failureSchema>;
 
 /** An instance's report to the others. Each report replaces the previous one. */
-export interface InstanceReport {
-  identity: InstanceIdentity;
-  state: MigrationState;
-  failure: Failure | null;
+export const reportSchema = z.object({
+  identity: identitySchema,
+  state: z.enum(migrationStates),
+  failure: failureSchema.nullable(),
   /** Its own part of the fleet-wide `canCommit` and `canWrite`. */
-  ready: { canCommit: boolean; canWrite: boolean };
+  ready: z.object({ canCommit: z.boolean(), canWrite: z.boolean() }),
   /**
    * Ids of the instances that the migration needs, one per source shard; empty before the start. In a large fleet only
    * some reports name them.
    */
-  expectedIds: string[];
+  expectedIds: z.array(z.string()),
   /** Ids of the configured clusters; all instances of a fleet must agree. Null until both were reached. */
-  clusterIds: { cluster0: string; cluster1: string } | null;
+  clusterIds: z.object({ cluster0: z.string(), cluster1: z.string() }).nullable(),
   /** Digest of this instance's start options; null before the start. */
-  optionsDigest: string | null;
+  optionsDigest: z.string().nullable(),
   /** Name of the last durable step this instance has reached, or null before the start. */
-  step: string | null;
+  step: z.string().nullable(),
   /** Current rates: events applied and bytes copied per second. */
-  rates: { copyBytesPerSecond: number; eventsPerSecond: number };
+  rates: z.object({ copyBytesPerSecond: z.number().nonnegative(), eventsPerSecond: z.number().nonnegative() }),
   /** This instance's reply to `GET /api/v1/progress`, without what blocks a commit on other instances. */
-  progress: Progress;
+  progress: progressSchema,
   /**
    * Seconds until an oplog drops changes that are not applied; null while unknown, absent where no oplog is readable or
    * needed. The progress has it as a text.
    */
-  oplogRemaining_seconds?: number | null;
+  oplogRemaining_seconds: z.number().nonnegative().nullable().exactOptional(),
   /** The first mismatches of the embedded verifier in the whole fleet; absent without any. */
-  mismatches?: Mismatch[];
+  mismatches: z.array(mismatchSchema).exactOptional(),
   /** Why it cannot take a recorded command of the whole fleet; absent when there is none. */
-  refused?: Failure & { command: CommandName };
+  refused: failureSchema.extend({ command: z.enum(commandNames) }).exactOptional(),
   /** Absent until its part of a migration runs. */
-  stats?: InstanceStats | undefined;
-}
+  stats: instanceStatsSchema.optional(),
+});
+export type InstanceReport = z.output<typeof reportSchema>;
 
 /** A report as received by another process. */
 export interface SeenReport {
@@ -96,7 +97,11 @@ export type CommandHandler = (command: FleetCommand, awaited_ms: number) => Prom
  * `waitingFor` says that the command is recorded for the whole fleet, and which instances have not taken it; absent
  * when it is not recorded.
  */
-export type CommandResult = { success: true; waitingFor?: string[] } | ({ success: false } & Failure);
+export const commandResultSchema = z.discriminatedUnion('success', [
+  z.object({ success: z.literal(true), waitingFor: z.array(z.string()).exactOptional() }),
+  failureSchema.extend({ success: z.literal(false) }),
+]);
+export type CommandResult = z.output<typeof commandResultSchema>;
 
 /**
  * What an instance needs from its peers. The coordinator package implements it over Redis; a lone instance has one in

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { commandNames } from '@convoy/api/contract/commands';
-import type { CommandResult } from '@convoy/api/fleet/fleet';
-import { isErrorName } from '@convoy/api/errors/table';
+import { type CommandResult, commandResultSchema } from '@convoy/api/fleet/fleet';
 import type { FleetSignature, MessageKind } from '../redis/signature.js';
 
 /** Attempts of a command that fails with an `automatic` error. */
@@ -29,15 +28,6 @@ const jobDataSchema = z.object({
 });
 
 const sealedSchema = z.strictObject({ sealed: z.string() });
-
-const resultSchema = z.discriminatedUnion('success', [
-  z.object({ success: z.literal(true), waitingFor: z.array(z.string()).exactOptional() }),
-  z.object({
-    success: z.literal(false),
-    error: z.string().refine(isErrorName),
-    errorDescription: z.string(),
-  }),
-]);
 
 /** A queued command; the job's id is the command's. */
 export type CommandJobData = z.output<typeof jobDataSchema>;
@@ -116,5 +106,7 @@ export function openResult(
 ): CommandResult | null {
   // Silence is no forged message.
   if (value === null || value === undefined) return null;
-  return resultSchema.safeParse(openValue(signature, 'result', [instanceId, commandId], value, 'any')).data ?? null;
+  return (
+    commandResultSchema.safeParse(openValue(signature, 'result', [instanceId, commandId], value, 'any')).data ?? null
+  );
 }

@@ -1,41 +1,10 @@
 import { z } from 'zod';
-import { commandNames } from '@convoy/api/contract/commands';
-import { mismatchSchema } from '@convoy/api/contract/mismatch';
-import { progressSchema, migrationStates } from '@convoy/api/contract/progress';
-import { isErrorName } from '@convoy/api/errors/table';
-import type { InstanceReport } from '@convoy/api/fleet/fleet';
-import { instanceStatsSchema } from '@convoy/api/fleet/instance-stats';
+import { type InstanceReport, reportSchema } from '@convoy/api/fleet/fleet';
 import type { FleetSignature } from '../redis/signature.js';
 import { parsed } from '../redis/parsed.js';
 
 /** Maximum characters of a message: far above any report, whose largest part are its warnings. */
 const MESSAGE_CHARACTERS_MAX = 256 * 1024;
-
-const identitySchema = z.object({
-  id: z.string().min(1),
-  syncID: z.string(),
-  incarnation: z.string().min(1),
-  release: z.string(),
-});
-
-const failureSchema = z.object({ error: z.string().refine(isErrorName), errorDescription: z.string() });
-
-const reportSchema = z.object({
-  identity: identitySchema,
-  state: z.enum(migrationStates),
-  failure: failureSchema.nullable(),
-  ready: z.object({ canCommit: z.boolean(), canWrite: z.boolean() }),
-  expectedIds: z.array(z.string()),
-  clusterIds: z.object({ cluster0: z.string(), cluster1: z.string() }).nullable(),
-  optionsDigest: z.string().nullable(),
-  step: z.string().nullable(),
-  rates: z.object({ copyBytesPerSecond: z.number().nonnegative(), eventsPerSecond: z.number().nonnegative() }),
-  progress: progressSchema,
-  oplogRemaining_seconds: z.number().nonnegative().nullable().exactOptional(),
-  mismatches: z.array(mismatchSchema).exactOptional(),
-  refused: failureSchema.extend({ command: z.enum(commandNames) }).exactOptional(),
-  stats: instanceStatsSchema.optional(),
-});
 
 const messageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('report'), reportedAt_ms: z.number(), sequence: z.int(), report: reportSchema }),

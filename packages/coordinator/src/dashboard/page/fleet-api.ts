@@ -41,9 +41,7 @@ export class FleetApi {
 
   /** @throws ApiFailure the service's failure; TypeError when it does not respond */
   async read<Reply>(path: string, limit_ms = readLimit_ms): Promise<Reply> {
-    return this.#answer(
-      await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(limit_ms) }),
-    ) as Promise<Reply>;
+    return bodyOf(await this.#exchange(path, limit_ms)) as Promise<Reply>;
   }
 
   /** Reads what the service first has to ask an instance for. Throws as `read`. */
@@ -51,58 +49,48 @@ export class FleetApi {
     return this.read(path, commandLimit_ms);
   }
 
-  /**
-   * Reads a reply of one JSON document per line.
-   * @throws ApiFailure the service's failure; TypeError when it does not respond
-   */
+  /** Reads a reply of one JSON document per line. Throws as `read`. */
   async readLines<Line>(path: string): Promise<Line[]> {
-    const response = await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) });
-    if (!response.ok) await this.#answer(response);
-    return (await response.text())
+    return (await (await this.#exchange(path)).text())
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Line);
   }
 
-  /**
-   * Reads a file.
-   * @throws ApiFailure when the service refuses; TypeError when it does not answer
-   */
+  /** Reads a file. Throws as `read`. */
   async readFile(path: string): Promise<Blob> {
-    const response = await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) });
-    if (!response.ok) await this.#answer(response);
-    return response.blob();
+    return (await this.#exchange(path)).blob();
   }
 
-  /** @throws ApiFailure the service's failure; TypeError when it does not respond */
+  /** Throws as `read`. */
   async command(name: string, body: unknown): Promise<void> {
     await this.ask(name, body);
   }
 
-  /**
-   * Sends a body by POST and reads the reply.
-   * @throws ApiFailure the service's failure; TypeError when it does not respond
-   */
+  /** Sends a body by POST and reads the reply. Throws as `read`. */
   async ask<Reply>(name: string, body: unknown): Promise<Reply> {
     const headers = { ...this.headers(), 'content-type': 'application/json' };
-    return this.#answer(
-      await fetch(`/api/v1/${name}`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(body),
-        signal: AbortSignal.timeout(commandLimit_ms),
-      }),
-    ) as Promise<Reply>;
+    const request = { method: 'POST', headers, body: JSON.stringify(body) };
+    return bodyOf(await this.#exchange(`/api/v1/${name}`, commandLimit_ms, request)) as Promise<Reply>;
   }
 
-  async #answer(response: Response): Promise<unknown> {
-    const reply = (await response.json().catch(() => ({}))) as { error?: string; errorDescription?: string };
-    if (!response.ok)
-      throw new ApiFailure(
-        response.status,
-        reply.error ?? `HTTP ${response.status}`,
-        reply.errorDescription ?? response.statusText,
-      );
-    return reply;
+  async #exchange(path: string, limit_ms = readLimit_ms, request: RequestInit = {}): Promise<Response> {
+    const response = await fetch(path, {
+      headers: this.headers(),
+      signal: AbortSignal.timeout(limit_ms),
+      ...request,
+    });
+    if (!response.ok) throw await failureOf(response);
+    return response;
   }
+}
+
+/** The failure that a reply describes. */
+export async function failureOf(response: Response): Promise<ApiFailure> {
+  const { error, errorDescription } = (await bodyOf(response)) as { error?: string; errorDescription?: string };
+  return new ApiFailure(response.status, error ?? `HTTP ${response.status}`, errorDescription ?? response.statusText);
+}
+
+function bodyOf(response: Response): Promise<unknown> {
+  return response.json().catch(() => ({}));
 }

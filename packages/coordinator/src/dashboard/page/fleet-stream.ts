@@ -1,7 +1,7 @@
 import { withChange, type Json } from '../change.js';
 import type { FleetMessage } from '../message.js';
 import { EventLines, type ServerEvent } from './event-lines.js';
-import { ApiFailure, type FleetApi } from './fleet-api.js';
+import { ApiFailure, type FleetApi, failureOf } from './fleet-api.js';
 
 /** A live stream sends at least once a second; after this much silence the page reconnects. */
 const silenceMax_ms = 6_000;
@@ -65,9 +65,4 @@ export class FleetStream {
     this.#wait_ms = waitMin_ms;
     this.listener.message(this.#fleet as unknown as FleetMessage);
   }
-}
-
-async function failureOf(response: Response): Promise<ApiFailure> {
-  const reply = (await response.json().catch(() => ({}))) as { error?: string; errorDescription?: string };
-  return new ApiFailure(response.status, reply.error ?? `HTTP ${response.status}`, reply.errorDescription ?? '');
 }

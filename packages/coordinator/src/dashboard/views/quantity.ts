@@ -6,7 +6,7 @@ const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
 /** Bytes with three significant digits, for example `1.25 GB`; a dash when unknown. */
 export function bytesText(bytes: number | null | undefined): string {
-  if (bytes === null || bytes === undefined) return unknown;
+  if (bytes == null) return unknown;
   let value = bytes;
   let unit = 0;
   while (value >= 999.5 && unit < units.length - 1) {
@@ -18,23 +18,23 @@ export function bytesText(bytes: number | null | undefined): string {
 
 /** Bytes per second. */
 export function byteRateText(bytesPerSecond: number | null | undefined): string {
-  return bytesPerSecond === null || bytesPerSecond === undefined ? unknown : `${bytesText(bytesPerSecond)}/s`;
+  return bytesPerSecond == null ? unknown : `${bytesText(bytesPerSecond)}/s`;
 }
 
 /** A whole number with separators, for example `171,075`. Locale data would load slower than most commands run. */
 export function countText(count: number | null | undefined): string {
-  if (count === null || count === undefined) return unknown;
+  if (count == null) return unknown;
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
 /** Events per second. */
 export function eventRateText(perSecond: number | null | undefined): string {
-  return perSecond === null || perSecond === undefined ? unknown : `${countText(perSecond)}/s`;
+  return perSecond == null ? unknown : `${countText(perSecond)}/s`;
 }
 
 /** Seconds as `45 s`, `12 min`, `3 h 05 min` or `2 d 4 h`. */
 export function durationText(seconds: number | null | undefined): string {
-  if (seconds === null || seconds === undefined) return unknown;
+  if (seconds == null) return unknown;
   const whole = Math.round(seconds);
   if (whole < 100) return `${whole} s`;
   const minutes = Math.round(whole / 60);
@@ -46,7 +46,7 @@ export function durationText(seconds: number | null | undefined): string {
 
 /** Per cent with one decimal; 100 only for the whole. */
 export function percentText(percent: number | null | undefined): string {
-  if (percent === null || percent === undefined) return unknown;
+  if (percent == null) return unknown;
   return `${(percent >= 100 ? 100 : Math.min(99.9, percent)).toFixed(1)} %`;
 }
 

@@ -18,6 +18,7 @@ import { stateView } from '../../../src/dashboard/views/state-view.js';
 import { verifierView } from '../../../src/dashboard/views/verifier-view.js';
 import { warningViews } from '../../../src/dashboard/views/warning-view.js';
 import { stagedInstance, stagedMessage } from './staged-message.js';
+import type { CommandView } from '../../../src/dashboard/message.js';
 
 describe('quantities', () => {
   test.each([
@@ -255,7 +256,7 @@ describe('cut-over', () => {
 
 describe('reverse', () => {
   const twoShards = { a: stagedInstance('a'), b: stagedInstance('b') };
-  const answered = (error: string) => [
+  const answered = (error: string): CommandView[] => [
     {
       commandId: '1',
       at_ms: 1,
