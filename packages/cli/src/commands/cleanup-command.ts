@@ -6,10 +6,7 @@ import { cleanupLines } from '../progress-view/cleanup-lines.js';
 import { endWith, exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
 import type { JsonOption } from './json-output.js';
-import { addSettings, type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
-
-const { cluster0, cluster1, shards } = instanceSettings;
-const clusterSettings = { cluster0, cluster1, shards };
+import { addSettings, type Flags, clusterSettings, settingFlags, sourcesOf } from './settings.js';
 
 type CleanupFlags = Flags & JsonOption & { destination: string; yes?: boolean };
 

@@ -12,9 +12,7 @@ import { coloured, colouredLines } from '../progress-view/colours.js';
 import { findingLine, listLines, reportLines } from '../progress-view/probe-lines.js';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
-import { type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
-
-const { cluster0, cluster1, shards } = instanceSettings;
+import { type Flags, clusterSettings, settingFlags, sourcesOf } from './settings.js';
 
 /** Flags of `convoy probe`. */
 export interface ProbeFlags extends Flags {
@@ -85,8 +83,8 @@ async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reache
   const { cluster } = flags;
   const isNamed = isClusterName(cluster);
   const given = isNamed
-    ? settingFlags(flags, { cluster0, cluster1, shards })
-    : { ...settingFlags(flags, { shards }), cluster0: cluster, cluster1: cluster };
+    ? settingFlags(flags, clusterSettings)
+    : { ...settingFlags(flags, { shards: clusterSettings.shards }), cluster0: cluster, cluster1: cluster };
   const config = parseInstanceConfig(sourcesOf(given));
   const name = isNamed ? cluster : 'cluster0';
   const login = config.shards[name];

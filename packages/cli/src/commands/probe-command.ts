@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
-import { addSettings, instanceSettings } from './settings.js';
+import { addSettings, clusterSettings } from './settings.js';
 import type { ProbeFlags } from './probe-cluster.js';
 import { endWith } from './exit-code.js';
-
-const { cluster0, cluster1, shards } = instanceSettings;
 
 /** Adds `convoy probe`: tests server behaviour that Convoy relies on, without a running process. */
 export function addProbeCommand(program: Command): void {
   const command = program.command('probe').description('test server behaviour that Convoy relies on');
-  addSettings(command, { cluster0, cluster1, shards })
+  addSettings(command, clusterSettings)
     .option('--cluster <cluster>', 'connection string, or cluster0 or cluster1 of the settings', 'cluster0')
     .option('--only <name...>', 'only these probes')
     .option('--allow-disturbing', 'also run probes that briefly block all user writes')

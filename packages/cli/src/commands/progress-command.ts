@@ -9,7 +9,7 @@ import { progressBlock, type ShownProgress } from '../progress-view/progress-lin
 import { interruption } from './interruption.js';
 import { addJson, type JsonOption } from './json-output.js';
 import { clientOf, fromCoordinator, readProgress, serviceCommand, type ServiceOptions } from './service.js';
-import { addSettings, type Flags, instanceSettings, settingFlags, sourcesOf } from './settings.js';
+import { addSettings, type Flags, clusterSettings, settingFlags, sourcesOf } from './settings.js';
 
 interface ProgressOptions extends ServiceOptions, JsonOption {
   collections?: boolean;
@@ -18,9 +18,6 @@ interface ProgressOptions extends ServiceOptions, JsonOption {
   hotDocuments?: boolean;
   destination: string;
 }
-
-const { cluster0, cluster1, shards } = instanceSettings;
-const clusterSettings = { cluster0, cluster1, shards };
 
 /** Adds the command that prints the progress once: of the migration, of its collections, or of its hot documents. */
 export function addProgressCommand(program: Command): void {

@@ -52,6 +52,10 @@ export const instanceSettings: SettingTexts<InstanceConfig> = {
   loadRateBytesPerSecond: 'maximum bytes read from the source per second',
 };
 
+const { cluster0, cluster1, shards } = instanceSettings;
+/** Settings of commands that open the clusters themselves. */
+export const clusterSettings = { cluster0, cluster1, shards };
+
 /** Settings from flags, and the file with others. */
 export type Flags = Readonly<Record<string, unknown>> & { readonly config?: string };
 
