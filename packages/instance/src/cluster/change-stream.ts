@@ -91,7 +91,7 @@ const dataNameAt = 5;
 const dataTextAt = dataNameAt + '_data'.length + 1 + 4;
 
 /**
- * The cluster time in the raw bytes of a token's document, as 32 hexadecimal digits; null if there is none.
+ * Where the raw bytes of a token's document have the UUID of `tokenUuid`, as 32 hexadecimal digits; null if nowhere.
  * @param start where the document `{_data: …}` begins in `bytes`
  */
 export function tokenUuidPlace(bytes: Uint8Array, start: number, end: number): { start: number; end: number } | null {

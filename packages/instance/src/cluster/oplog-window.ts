@@ -19,7 +19,7 @@ export interface OplogWindow {
 
 /**
  * Reads how far an oplog reaches back.
- * @param nodeClient of the shard itself: routers do not show the oplogs of shards
+ * @param client of the shard itself: routers do not show the oplogs of shards
  * @throws what the client throws, for example if the user may not read `local.oplog.rs`
  */
 export async function readOplogWindow(client: NodeClient, signal: AbortSignal): Promise<OplogWindow> {
@@ -33,7 +33,7 @@ export async function readOplogWindow(client: NodeClient, signal: AbortSignal): 
 
 /**
  * Time of the oldest entry of an oplog, in seconds since 1970; null for an empty one.
- * @param nodeClient of the shard itself
+ * @param client of the shard itself
  * @throws what the client throws
  */
 export function readOldest(client: NodeClient, signal: AbortSignal): Promise<number | null> {
