@@ -16,7 +16,7 @@ export const commitHazards: readonly Hazard[] = [
         takesOut: 'the wait before the commit time',
         file: instance('lifecycle/leader/commit-rounds.ts'),
         symbol: 'beginRound',
-        find: 'await untilTransactionsEnd(deps, leaderEpoch, signal);',
+        find: 'await untilTransactionsEnd(deps, signal);',
         replace: 'void untilTransactionsEnd;',
         tests: [
           instanceTest(

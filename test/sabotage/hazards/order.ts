@@ -88,7 +88,7 @@ export const orderHazards: readonly Hazard[] = [
         takesOut: 'the stop of the balancers before the start time',
         file: instance('lifecycle/leader/initialise.ts'),
         symbol: 'initialise',
-        find: 'await stopBalancers(deps, leaderEpoch, signal);',
+        find: 'await stopBalancers(deps, signal);',
         replace: 'void stopBalancers;',
         tests: [
           integrationTest(

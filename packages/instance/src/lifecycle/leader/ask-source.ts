@@ -2,9 +2,11 @@ import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { failureName } from '../../cluster/failure.js';
 import { untilAborted, within } from '../../cluster/within.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { LeaderDependencies } from '../migration/migration-dependencies.js';
+import { hasWarning } from '../migration/recorded-warnings.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
 import { balancersAfter, restoreBalancer } from './initialise.js';
+import { recordWarning } from './recorded-warning.js';
 
 /** The source already refuses user writes: confirming it must not keep the destination closed for long. */
 const block_ms = 10_000;
@@ -40,79 +42,45 @@ const balanced: Wish = {
  * decided, the source may be gone for good. So the leader asks for a bounded time, and warns of what the source has not
  * done.
  */
-export async function keepSourceClosed(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const {
-    runtime: { clock },
-    watch,
-  } = deps;
+export async function keepSourceClosed(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, watch } = deps;
   if (!blockedClusters(watch.view.record.options.enableUserWriteBlocking).source) return;
   let outcome: Outcome = null;
   const onOutcome = (each: Outcome): void => void (outcome = each);
-  await untilAborted(applyWriteBlock(deps, 'source', signal, { clock, within_ms: block_ms, onOutcome }), signal);
-  await reportOutcome(deps, leaderEpoch, closed, outcome, signal);
+  await untilAborted(
+    applyWriteBlock(deps, 'source', signal, { clock: runtime.clock, within_ms: block_ms, onOutcome }),
+    signal,
+  );
+  await report(deps, closed, outcome, signal);
 }
 
 /** Starts the source's balancer again if it was on, in the same way. */
-export async function restoreSourceBalancer(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const {
-    runtime: { clock },
-    watch,
-  } = deps;
+export async function restoreSourceBalancer(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, watch } = deps;
   const ask = (each: AbortSignal): Promise<void> =>
     restoreBalancer(deps, 'source', balancersAfter(watch.view.record), each);
-  const outcome = await within(balancer_ms, clock, ask, signal).then(
+  const outcome = await within(balancer_ms, runtime.clock, ask, signal).then(
     () => null,
     (error: unknown) => ({ error }),
   );
-  await reportOutcome(deps, leaderEpoch, balanced, outcome, signal);
+  await report(deps, balanced, outcome, signal);
 }
 
-async function reportOutcome(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
+async function report(
+  deps: LeaderDependencies,
   { warning, describe }: Wish,
   outcome: Outcome,
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  if (outcome === null) return report(deps, leaderEpoch, warning, null, signal);
+  const { runtime, watch, source } = deps;
+  if (outcome === null) {
+    // An earlier leader may have recorded the warning.
+    if (hasWarning(watch.view.record, warning)) await recordWarning(deps, warning, null, signal);
+    return;
+  }
   const { error } = outcome;
-  deps.runtime.logger.warn(
-    { event: 'sourceNotRestored', warning, err: error },
-    'the source was not left as it should be',
-  );
-  await report(
-    deps,
-    leaderEpoch,
-    warning,
-    describe(deps.source.name, error instanceof ConvoyError ? error.error : failureName(error)),
-    signal,
-  );
-}
-
-/** @param description null when there is no warning, also where an earlier leader has recorded it */
-async function report(
-  { records, watch }: MigrationDependencies,
-  leaderEpoch: number,
-  name: string,
-  description: string | null,
-  signal: AbortSignal,
-): Promise<void> {
-  const { warnings } = watch.view.record;
-  const others = warnings.filter((warning) => warning.name !== name);
-  if (description === null && others.length === warnings.length) return;
-  await records.updateAsLeader(
-    leaderEpoch,
-    { warnings: description === null ? others : [...others, { name, description }] },
-    signal,
-  );
-  await watch.refresh(signal);
+  runtime.logger.warn({ event: 'sourceNotRestored', warning, err: error }, 'the source was not left as it should be');
+  const reason = error instanceof ConvoyError ? error.error : failureName(error);
+  await recordWarning(deps, warning, describe(source.name, reason), signal);
 }

@@ -1,7 +1,7 @@
 import { deferAttributes } from '../../catalog/make/defer-attributes.js';
 import { swapsOf } from '../../store/reversal.js';
 import { makeFence, planOf, stopBalancers } from './initialise.js';
-import { type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
+import { type LeaderDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
 
@@ -10,17 +10,13 @@ import { applyWriteBlock } from '../migration/write-blocks.js';
  * balancers. On the former source it then creates the fence and defers index attributes. A later leader may repeat
  * every step.
  */
-export async function beginReverse(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const { runtime, destination, records, taskRecords, watch } = deps;
+export async function beginReverse(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records, taskRecords, watch, leaderEpoch } = deps;
   await taskRecords.resetAfterSwap(swapsOf(watch.view.record), signal);
   stepDone('tasksRestarted');
   await applyWriteBlock(deps, 'destination', signal);
   stepDone('formerSourceBlocked');
-  await stopBalancers(deps, leaderEpoch, signal);
+  await stopBalancers(deps, signal);
   stepDone('reverseBalancersStopped');
   await makeFence(deps, signal);
   stepDone('reverseFenceMade');

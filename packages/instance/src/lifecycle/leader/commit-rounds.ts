@@ -13,6 +13,7 @@ import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { lateWrites, totalOf } from './late-writes.js';
 import {
   comparisonOf,
+  type LeaderDependencies,
   type MigrationDependencies,
   readDestinationCatalog,
   remapOf,
@@ -45,9 +46,8 @@ const roundPause_ms = 500;
  *   `commitRoundsExceeded`
  */
 export async function drainRounds(
-  deps: MigrationDependencies,
+  deps: LeaderDependencies,
   ddlChanges: FoundDdlChanges,
-  leaderEpoch: number,
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, watch } = deps;
@@ -56,7 +56,7 @@ export async function drainRounds(
   let differences: CatalogDifference[] = [];
   for (let drainedRounds = 0; drainedRounds < roundsMax; started = null) {
     if (drainedRounds > 0) await runtime.clock.sleep(roundPause_ms, signal);
-    const { round, time } = started ?? (await beginRound(deps, ddlChanges, leaderEpoch, last + 1, signal));
+    const { round, time } = started ?? (await beginRound(deps, ddlChanges, last + 1, signal));
     last = round;
     const above = timeOf(time);
     const [isDrained] = await Promise.all([drained(deps, round, signal), ddlChanges.untilApplied(above, signal)]);
@@ -74,7 +74,7 @@ export async function drainRounds(
       () => refuseFunctionChanges(deps.source, deps.destination, catalog, remapOf(watch.view.record), signal),
       signal,
     );
-    await seal(deps, leaderEpoch, { round, time, catalog }, signal);
+    await seal(deps, { round, time, catalog }, signal);
     stepDone('commitSealed');
     return;
   }
@@ -102,38 +102,37 @@ async function startedRound(
 }
 
 async function beginRound(
-  deps: MigrationDependencies,
+  deps: LeaderDependencies,
   ddlChanges: Pick<FoundDdlChanges, 'holdDdlWatermark'>,
-  leaderEpoch: number,
   round: number,
   signal: AbortSignal,
 ): Promise<Pick<CommitRound, 'round' | 'time'>> {
-  await untilTransactionsEnd(deps, leaderEpoch, signal);
+  await untilTransactionsEnd(deps, signal);
   stepDone('transactionsEnded');
   ddlChanges.holdDdlWatermark();
   const time = timestampOf(await sourceTimeAboveAll(deps, signal));
   const commit = { round, time, sealed: false, catalogEpoch: null };
-  await deps.records.updateAsLeader(leaderEpoch, { phase: 'committing', commit }, signal);
+  await deps.records.updateAsLeader(deps.leaderEpoch, { phase: 'committing', commit }, signal);
   stepDone('commitTimeTaken');
   deps.fleet.wake();
   return commit;
 }
 
 async function seal(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
+  deps: LeaderDependencies,
   { round, time, catalog }: { round: number; time: ReturnType<typeof timestampOf>; catalog: Catalog },
   signal: AbortSignal,
 ): Promise<void> {
-  await storeEntries(deps.metadata, leaderEpoch, catalog.map(storedEntry), signal, 'committedCollections');
+  const { metadata, records, watch, fleet, leaderEpoch } = deps;
+  await storeEntries(metadata, leaderEpoch, catalog.map(storedEntry), signal, 'committedCollections');
   // A commit right after the copy may arrive before the last tasks have stored their totals.
-  const total = finalTotal(deps.watch.view);
-  await deps.records.updateAsLeader(
+  const total = finalTotal(watch.view);
+  await records.updateAsLeader(
     leaderEpoch,
     { commit: { round, time, sealed: true, catalogEpoch: leaderEpoch }, ...total },
     signal,
   );
-  deps.fleet.wake();
+  fleet.wake();
 }
 
 /**

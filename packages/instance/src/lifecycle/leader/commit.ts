@@ -14,6 +14,7 @@ import { leaveViolated } from './skip-indexes.js';
 import { refuseLateWrites } from './last-look.js';
 import {
   comparisonOf,
+  type LeaderDependencies,
   type MigrationDependencies,
   readCommittedCatalog,
   readDestinationCatalog,
@@ -28,37 +29,37 @@ const differencesNamedMax = 5;
  * The leader's steps from the sealed commit time to COMMITTED. A later leader may repeat every step: it reads each
  * attribute before it changes it. After the decision to open, nothing depends on the source.
  */
-export async function commit(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { records, watch, fleet, runtime } = deps;
+export async function commit(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { records, watch, fleet, runtime, leaderEpoch } = deps;
   const { phase, attributesRestoring } = await refreshed(deps, signal);
   if (phase === 'committing') {
     // Once the leader restores attributes, only the later look counts.
-    if (attributesRestoring !== true) await verifyDocuments(deps, leaderEpoch, false, signal);
+    if (attributesRestoring !== true) await verifyDocuments(deps, false, signal);
     stepDone('documentsVerified');
     // From here on the destination may expire documents by itself; a later leader's look must allow for that.
     if (isVerified(watch.view.record)) await records.updateAsLeader(leaderEpoch, { attributesRestoring: true }, signal);
     const catalog = await readCommittedCatalog(deps, signal);
-    await finishCatalog(deps, catalog, leaderEpoch, signal);
+    await finishCatalog(deps, catalog, signal);
     stepDone('catalogsEqual');
-    await verifyDocuments(deps, leaderEpoch, true, signal);
+    await verifyDocuments(deps, true, signal);
     stepDone('verifiedAgain');
-    await refuseLateWrites(deps, leaderEpoch, catalog, signal);
+    await refuseLateWrites(deps, catalog, signal);
     stepDone('sourceLookedAt');
     const opening = await records.openAsLeader(leaderEpoch, signal);
     if (!opening) throw failedBefore(deps);
     stepDone('openingDecided');
     fleet.wake();
   }
-  await storeOpening(deps, leaderEpoch, signal);
+  await storeOpening(deps, signal);
   stepDone('openingTimeStored');
-  await keepSourceClosed(deps, leaderEpoch, signal);
+  await keepSourceClosed(deps, signal);
   await applyWriteBlock(deps, 'destination', signal);
   stepDone('destinationOpened');
   await records.updateAsLeader(leaderEpoch, { canWrite: true }, signal);
   stepDone('writesAllowed');
   fleet.wake();
   await restoreBalancer(deps, 'destination', balancersAfter(watch.view.record), signal);
-  await restoreSourceBalancer(deps, leaderEpoch, signal);
+  await restoreSourceBalancer(deps, signal);
   stepDone('balancersRestored');
   await records.updateAsLeader(leaderEpoch, { phase: 'committed' }, signal);
   stepDone('committed');
@@ -75,33 +76,22 @@ async function refreshed(
 }
 
 /** Compares the definitions, restores the deferred attributes, and compares again in the final form. */
-async function finishCatalog(
-  deps: MigrationDependencies,
-  catalog: Catalog,
-  leaderEpoch: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const { records } = deps;
-  await holdWhileViolated(deps, leaderEpoch, () => restore(deps, catalog, leaderEpoch, signal), signal);
+async function finishCatalog(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { records, metadata, watch, leaderEpoch } = deps;
+  await holdWhileViolated(deps, () => restore(deps, catalog, signal), signal);
   stepDone('attributesRestored');
   const found = await readDestinationCatalog(deps, signal);
   const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'final'));
   await noteDifferences(deps, differences, signal);
   refuseDifferences(differences);
-  const { reversal } = deps.watch.view.record;
-  if (!reversal) return;
-  await storeEntries(deps.metadata, leaderEpoch, found.map(storedEntry), signal, 'openedCollections');
+  if (!watch.view.record.reversal) return;
+  await storeEntries(metadata, leaderEpoch, found.map(storedEntry), signal, 'openedCollections');
   await records.noteOpening(leaderEpoch, { openedCatalogEpoch: leaderEpoch }, signal);
 }
 
 /** Indexes that documents violate stay plain, if the user has chosen so. */
-async function restore(
-  deps: MigrationDependencies,
-  catalog: Catalog,
-  leaderEpoch: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const { runtime, destination, records } = deps;
+async function restore(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records, leaderEpoch } = deps;
   const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
   for (;;) {
     const plan = planOf(deps, catalog);
@@ -110,8 +100,7 @@ async function restore(
       await runtime.retrying('restore attributes', () => restoreAttributes(making, plan), signal);
       return;
     } catch (error) {
-      const isLeft =
-        error instanceof UniqueIndexViolated && (await leaveViolated(deps, leaderEpoch, plan, error, signal));
+      const isLeft = error instanceof UniqueIndexViolated && (await leaveViolated(deps, plan, error, signal));
       if (!isLeft) throw error;
     }
   }
@@ -121,8 +110,8 @@ async function restore(
  * A reverse replays the destination's changes from this time on: every write of Convoy is below it, every user write
  * above.
  */
-async function storeOpening(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records } = deps;
+async function storeOpening(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records, leaderEpoch } = deps;
   const { reversal } = await refreshed(deps, signal);
   if (!reversal || reversal.openedAt !== null) return;
   const time = await runtime.retrying(

@@ -10,12 +10,7 @@ import type { MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
-import {
-  filterOf,
-  type MigrationDependencies,
-  readStartCatalog,
-  remapOf,
-} from '../migration/migration-dependencies.js';
+import { filterOf, type LeaderDependencies, readStartCatalog, remapOf } from '../migration/migration-dependencies.js';
 import { IdleTasks } from './idle.js';
 import { JournalApplier } from './journal-applier.js';
 import { ReconciledCatalogs } from './reconciled-catalogs.js';
@@ -44,8 +39,7 @@ export class DdlLeader {
   readonly #idle: IdleTasks;
 
   private constructor(
-    private readonly deps: MigrationDependencies,
-    leaderEpoch: number,
+    private readonly deps: LeaderDependencies,
     record: MigrationRecord,
     private readonly ledger: DdlLedger,
     destination: LedDestination,
@@ -56,7 +50,7 @@ export class DdlLeader {
     const startAt = timeOf(record.ddlWatermark?.time ?? record.startTime ?? timestampOf(0n));
     this.#watcher = new DdlWatcher(this.#tracker(), source, runtime.retrying, this.#idle, startAt);
     const commitTime = record.commit === null ? null : timeOf(record.commit.time);
-    this.#watermark = new StoredWatermark(deps, leaderEpoch, this.#watcher, commitTime);
+    this.#watermark = new StoredWatermark(deps, this.#watcher, commitTime);
     this.#applier = new JournalApplier(deps, ledger, destination);
     const journal = {
       ledger,
@@ -64,23 +58,23 @@ export class DdlLeader {
       applier: this.#applier,
       add: (...change: Parameters<DdlLedger['add']>) => this.#add(...change),
     };
-    this.#catalogs = new ReconciledCatalogs(deps, leaderEpoch, journal, destination);
+    this.#catalogs = new ReconciledCatalogs(deps, journal, destination);
   }
 
   /** Takes the journal over from earlier leaders, which can no longer write to it. */
-  static async take(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<DdlLeader> {
-    const { metadata, records, watch, journal } = deps;
+  static async take(deps: LeaderDependencies, signal: AbortSignal): Promise<DdlLeader> {
+    const { metadata, records, watch, journal, leaderEpoch } = deps;
     await journal.claim(leaderEpoch, signal);
     const { record } = await watch.refresh(signal);
     const ddlChanges = await journal.readAfter(0, record.ddlChanges.known, signal);
     const ledger = new DdlLedger(journal, leaderEpoch, await readStartCatalog(deps, signal), ddlChanges);
     await records.raiseDdlChanges(leaderEpoch, { done: ledger.done }, signal);
-    return new DdlLeader(deps, leaderEpoch, record, ledger, {
+    return new DdlLeader(deps, record, ledger, {
       destination: deps.destination,
       pairs: await UuidPairs.read(metadata, leaderEpoch, signal),
       // Also stops a leader that was frozen: one with an old epoch changes nothing.
       confirm: (each) => records.raiseDdlChanges(leaderEpoch, { done: ledger.done }, each),
-      skip: skipping(deps, leaderEpoch),
+      skip: skipping(deps),
     });
   }
 

@@ -1,6 +1,6 @@
 import { allTasks } from '../migration/migration-watch.js';
 import { awaitsIndexes } from '../migration/index-scope.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { LeaderDependencies } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import type { DdlLeader } from './ddl-leader.js';
 
@@ -13,12 +13,11 @@ const buildAgain_ms = 500;
  * @throws as `DdlLeader.compare`; `staleEpoch` when another leader has taken over
  */
 export async function buildDeferredIndexes(
-  deps: MigrationDependencies,
+  deps: LeaderDependencies,
   ddlChanges: Pick<DdlLeader, 'compare'>,
-  leaderEpoch: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { runtime, watch, records, fleet } = deps;
+  const { runtime, watch, records, fleet, leaderEpoch } = deps;
   if (!awaitsIndexes(watch.view.record)) return;
   await watch.until((view) => allTasks(view, ({ copyDone }) => copyDone), signal);
   await records.updateAsLeader(leaderEpoch, { indexBuilds: 'running' }, signal);

@@ -3,7 +3,7 @@ import { chosenWarning, describeChosen, withChosenIndexes } from '../../catalog/
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
 import { readSettledCatalog } from '../../preflight/settled-catalog.js';
-import { filterOf, type MigrationDependencies } from '../migration/migration-dependencies.js';
+import { filterOf, type LeaderDependencies } from '../migration/migration-dependencies.js';
 import { recordWarning } from './recorded-warning.js';
 import { forgetSkipped } from './skip-indexes.js';
 
@@ -12,10 +12,7 @@ export class FollowedSource {
   /** Disagreements of the shards that have lasted: they are read again only once they change. */
   #lasting: readonly InconsistentIndex[] = [];
 
-  constructor(
-    private readonly deps: MigrationDependencies,
-    private readonly leaderEpoch: number,
-  ) {}
+  constructor(private readonly deps: LeaderDependencies) {}
 
   /**
    * The catalog as it is now, with the source's shard keys.
@@ -28,7 +25,7 @@ export class FollowedSource {
     const { report, chosen } = withChosenIndexes(found, watch.view.record.options);
     refuseUnsupported(report);
     await this.#warn(describeChosen(chosen), signal);
-    await forgetSkipped(this.deps, this.leaderEpoch, report.catalog, signal);
+    await forgetSkipped(this.deps, report.catalog, signal);
     return report.catalog;
   }
 
@@ -48,6 +45,6 @@ export class FollowedSource {
     if (description === recorded) return;
     if (description !== null)
       runtime.logger.warn({ event: 'indexesChosen', description }, 'the choices of the start count for indexes');
-    await recordWarning(this.deps, this.leaderEpoch, chosenWarning, description, signal);
+    await recordWarning(this.deps, chosenWarning, description, signal);
   }
 }

@@ -1,7 +1,7 @@
 import { storedValue } from '../../bson/stored-value.js';
 import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
 import { heldWarning, isHeld } from '../migration/commit-awaited.js';
-import { type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
+import { type LeaderDependencies, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
 import { recordWarning } from './recorded-warning.js';
 import { sourceNameOf } from './verification-leader.js';
 
@@ -19,20 +19,18 @@ const minute_ms = 60_000;
  * @throws UniqueIndexViolated when they are still there after `retry_minutes`
  */
 export async function holdWhileViolated(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
+  deps: LeaderDependencies,
   restore: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const violated = await violatedBy(restore);
-  if (violated !== null) await hold(deps, leaderEpoch, violated, restore, signal);
+  if (violated !== null) await hold(deps, violated, restore, signal);
   // An earlier leader may have recorded the warning.
-  if (isHeld(deps.watch.view.record)) await report(deps, leaderEpoch, null, signal);
+  if (isHeld(deps.watch.view.record)) await report(deps, null, signal);
 }
 
 async function hold(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
+  deps: LeaderDependencies,
   first: UniqueIndexViolated,
   restore: () => Promise<void>,
   signal: AbortSignal,
@@ -48,7 +46,7 @@ async function hold(
   for (let looks = 1; violated !== null; looks += 1) {
     await list(deps, violated, { heldFrom, looks }, signal);
     if (clock.monotonic_ms() >= end_ms) throw violated;
-    await report(deps, leaderEpoch, violated, signal);
+    await report(deps, violated, signal);
     await clock.sleep(again_ms, signal);
     violated = await violatedBy(restore);
   }
@@ -66,17 +64,12 @@ async function violatedBy(restore: () => Promise<void>): Promise<UniqueIndexViol
 }
 
 /** @param error null when nothing holds the commit any more */
-async function report(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  error: UniqueIndexViolated | null,
-  signal: AbortSignal,
-): Promise<void> {
+async function report(deps: LeaderDependencies, error: UniqueIndexViolated | null, signal: AbortSignal): Promise<void> {
   const description =
     `The commit waits: ${error?.errorDescription ?? ''} Remove those that the source does not have; ` +
     'GET /api/v1/verification/mismatches names them. The commit then continues by itself.';
   if (error === null) await deps.metadata.deleteMany('mismatches', { kind: 'duplicate' }, signal);
-  await recordWarning(deps, leaderEpoch, heldWarning, error === null ? null : description, signal);
+  await recordWarning(deps, heldWarning, error === null ? null : description, signal);
 }
 
 /**

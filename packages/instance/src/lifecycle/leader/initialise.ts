@@ -20,6 +20,7 @@ import { makeCollections } from './make-collections.js';
 import { plannedIndexes } from '../migration/index-scope.js';
 import {
   absentRequests,
+  type LeaderDependencies,
   type MigrationDependencies,
   remapOf,
   withRequestedSharding,
@@ -33,17 +34,17 @@ import { applyWriteBlock } from '../migration/write-blocks.js';
  * source's that is kept. It takes a start time above all running operations, stores the catalog read after that, and
  * creates collections and indexes. A later leader may repeat every step.
  */
-export async function initialise(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records } = deps;
+export async function initialise(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records, leaderEpoch } = deps;
   await applyWriteBlock(deps, 'destination', signal);
   stepDone('destinationBlocked');
-  await stopBalancers(deps, leaderEpoch, signal);
+  await stopBalancers(deps, signal);
   stepDone('balancersStopped');
   await makeFence(deps, signal);
   stepDone('fenceMade');
   const startTime = await sourceTimeAboveAll(deps, signal);
   stepDone('startTimeTaken');
-  const catalog = withRequestedSharding(deps, await new FollowedSource(deps, leaderEpoch).read(signal));
+  const catalog = withRequestedSharding(deps, await new FollowedSource(deps).read(signal));
   refuseExpiring(deps.watch.view.record.options, catalog);
   refuseUnmappable(remapOf(deps.watch.view.record), catalog);
   await storeEntries(
@@ -60,7 +61,7 @@ export async function initialise(deps: MigrationDependencies, leaderEpoch: numbe
   );
   const refused: Warning[] = [];
   const onWarning = (warning: Warning): void => void refused.push(warning);
-  const created = await makeCollections(deps, leaderEpoch, catalog, plan, signal, onWarning);
+  const created = await makeCollections(deps, catalog, plan, signal, onWarning);
   // A collection that an earlier leader created may be gone from the source: nothing is copied yet.
   await deps.metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, signal);
   const pairs = await UuidPairs.read(deps.metadata, leaderEpoch, signal);
@@ -98,12 +99,8 @@ export function planOf(deps: MigrationDependencies, catalog: Catalog): Destinati
  * Records the balancers' states once, before it stops them: a later leader finds them off. It reads the record again
  * afterwards, for a leader that comes too late.
  */
-export async function stopBalancers(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const { runtime, source, destination, records, watch } = deps;
+export async function stopBalancers(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, source, destination, records, watch, leaderEpoch } = deps;
   let { balancers } = watch.view.record;
   if (balancers === null) {
     const isOn = async (cluster: ClusterClient) =>

@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { keepsBalancer } from '../../store/reversal.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
 import { movedCatalog } from '../migration/moved-catalog.js';
 import { allTasks, type MigrationView, untilOrFor } from '../migration/migration-watch.js';
 import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
@@ -18,14 +18,9 @@ const wake_ms = 500;
  * task that is away, like every step of a commit.
  * @throws ConvoyError `sourceWritesAfterCommit`, `transactionsNotEnded`
  */
-export async function refuseLateWrites(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  catalog: Catalog,
-  signal: AbortSignal,
-): Promise<void> {
-  await untilTransactionsEnd(deps, leaderEpoch, signal);
-  const look = (): Promise<LateWrites> => lookForLate(deps, leaderEpoch, catalog, signal);
+export async function refuseLateWrites(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  await untilTransactionsEnd(deps, signal);
+  const look = (): Promise<LateWrites> => lookForLate(deps, catalog, signal);
   const late = await countLate(deps, look, catalog, signal);
   if (late > 0)
     throw new ConvoyError(
@@ -36,13 +31,8 @@ export async function refuseLateWrites(
 }
 
 /** Late writes, once every task has read its stream past a time that is taken now. */
-async function lookForLate(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  catalog: Catalog,
-  signal: AbortSignal,
-): Promise<LateWrites> {
-  const { watch, records, fleet } = deps;
+async function lookForLate(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<LateWrites> {
+  const { watch, records, fleet, leaderEpoch } = deps;
   const lastLook = timestampOf(await sourceTimeAboveAll(deps, signal));
   await records.updateAsLeader(leaderEpoch, { lastLook }, signal);
   fleet.wake();

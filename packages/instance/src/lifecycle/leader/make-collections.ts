@@ -8,11 +8,7 @@ import { holdsDocuments } from '../../catalog/read/holds-documents.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { drop } from '../../ddl/destination-collections.js';
 import { hasPredecessor } from '../../store/epochs.js';
-import {
-  comparisonOf,
-  type MigrationDependencies,
-  readDestinationCatalog,
-} from '../migration/migration-dependencies.js';
+import { comparisonOf, type LeaderDependencies, readDestinationCatalog } from '../migration/migration-dependencies.js';
 import { skipping } from './skip-indexes.js';
 
 /** A former leader that still runs stops at the first conflict. */
@@ -33,14 +29,13 @@ const inTheWay: readonly string[] = [
  * @throws as `createCollections`; `staleEpoch` when another leader has taken over
  */
 export async function makeCollections(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
+  deps: LeaderDependencies,
   catalog: Catalog,
   plan: DestinationPlan,
   signal: AbortSignal,
   onWarning?: (warning: Warning) => void,
 ): Promise<CreatedCollection[]> {
-  const { runtime, destination } = deps;
+  const { runtime, destination, leaderEpoch } = deps;
   const onProgress = deps.onIndexProgress.bind(deps);
   const confirm = (): Promise<void> => deps.records.confirmLeader(leaderEpoch, signal);
   for (let clearings = 0; ; clearings += 1) {
@@ -48,12 +43,7 @@ export async function makeCollections(
     try {
       return await runtime.retrying(
         'make collections',
-        () =>
-          createCollections(
-            { destination, signal, confirm, onWarning, skip: skipping(deps, leaderEpoch) },
-            plan,
-            onProgress,
-          ),
+        () => createCollections({ destination, signal, confirm, onWarning, skip: skipping(deps) }, plan, onProgress),
         signal,
       );
     } catch (error) {
@@ -64,20 +54,15 @@ export async function makeCollections(
       if (!isLeft || clearings === clearingsMax) throw error;
       await runtime.retrying(
         'drop collections of an earlier leader',
-        () => clearLeavings(deps, leaderEpoch, catalog, signal),
+        () => clearLeavings(deps, catalog, signal),
         signal,
       );
     }
   }
 }
 
-async function clearLeavings(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  catalog: Catalog,
-  signal: AbortSignal,
-): Promise<void> {
-  const { destination, records } = deps;
+async function clearLeavings(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { destination, records, leaderEpoch } = deps;
   const found = await readDestinationCatalog(deps, signal);
   const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'temporary'));
   const unlike = new Set(differences.filter(({ kind }) => kind !== 'extra').map(({ namespace }) => namespace));

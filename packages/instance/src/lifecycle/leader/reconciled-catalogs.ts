@@ -14,7 +14,7 @@ import { keepsBalancer } from '../../store/reversal.js';
 import { runTogether, type Task } from '../../store/run-together.js';
 import { definitionsWarning, hasWarning } from '../migration/recorded-warnings.js';
 import { plannedIndexes } from '../migration/index-scope.js';
-import { type MigrationDependencies, readDestinationCatalog, remapOf } from '../migration/migration-dependencies.js';
+import { type LeaderDependencies, readDestinationCatalog, remapOf } from '../migration/migration-dependencies.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { FollowedSource } from './followed-source.js';
 import type { JournalApplier } from './journal-applier.js';
@@ -51,12 +51,11 @@ export class ReconciledCatalogs {
   #failingSince_ms: number | null = null;
 
   constructor(
-    private readonly deps: MigrationDependencies,
-    private readonly leaderEpoch: number,
+    private readonly deps: LeaderDependencies,
     private readonly journal: LedJournal,
     private readonly destination: LedDestination,
   ) {
-    this.#followed = new FollowedSource(deps, leaderEpoch);
+    this.#followed = new FollowedSource(deps);
     this.#refusedBuilds = new RefusedBuilds(deps);
   }
 
@@ -88,7 +87,7 @@ export class ReconciledCatalogs {
     const settled = await this.#refusedBuilds.settledTime(signal);
     const now = await this.readSource(signal);
     const found = await readDestinationCatalog(this.deps, signal);
-    await refuseOtherShards(this.deps, this.leaderEpoch, signal);
+    await refuseOtherShards(this.deps, signal);
     const time = await this.#journalDifferences(now, found, () => wasSettled && before === ledger.known, signal);
     const mayPass: MayPass = (plan, index) => this.#refusedBuilds.mayPass(plan, index, { settled, time });
     try {
@@ -125,7 +124,7 @@ export class ReconciledCatalogs {
         );
         const { record } = watch.view;
         if (!isLasting || record.phase !== 'syncing' || hasWarning(record, definitionsWarning)) return;
-        await recordWarning(this.deps, this.leaderEpoch, definitionsWarning, buildLasts, each);
+        await recordWarning(this.deps, definitionsWarning, buildLasts, each);
       },
     ]);
   }
@@ -142,7 +141,7 @@ export class ReconciledCatalogs {
       `${failure}. Until then no commit is offered.`;
     const wanted = failure !== null && isLasting ? description : null;
     if (wanted === (recorded?.description ?? null)) return;
-    await recordWarning(this.deps, this.leaderEpoch, definitionsWarning, wanted, signal);
+    await recordWarning(this.deps, definitionsWarning, wanted, signal);
   }
 
   /** Compares until the signal: at intervals, and soon after a change event. */

@@ -1,12 +1,11 @@
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { LeaderDependencies } from '../migration/migration-dependencies.js';
 
 /**
  * Sets the warning of a name in the migration's record.
  * @param description null when there is nothing to warn of any more
  */
 export async function recordWarning(
-  { records, watch }: Pick<MigrationDependencies, 'records' | 'watch'>,
-  leaderEpoch: number,
+  { records, watch, leaderEpoch }: LeaderDependencies,
   name: string,
   description: string | null,
   signal: AbortSignal,

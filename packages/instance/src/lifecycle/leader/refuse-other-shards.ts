@@ -2,9 +2,8 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { nameSome } from '../../catalog/name-some.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { listShards } from '../../cluster/topology.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
-
-type Dependencies = Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>;
+import type { LeaderDependencies } from '../migration/migration-dependencies.js';
+import type { Runtime } from '../migration/runtime.js';
 
 /**
  * Compares the shards of both clusters with those at the start. Nobody reads a shard that joins a source which is read
@@ -13,12 +12,12 @@ type Dependencies = Pick<MigrationDependencies, 'runtime' | 'source' | 'destinat
  * not leave either.
  * @throws ConvoyError `topologyChanged` that names the shards
  */
-export async function refuseOtherShards(deps: Dependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { source, destination, records, watch } = deps;
+export async function refuseOtherShards(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, source, destination, records, watch, leaderEpoch } = deps;
   const { destinationShards, joinedShards = [] } = watch.view.record;
   if (destinationShards !== undefined)
-    refuse(destination, changed(destinationShards, await shardsOf(deps.runtime, destination, signal)));
-  const present = await shardsOf(deps.runtime, source, signal);
+    refuse(destination, changed(destinationShards, await shardsOf(runtime, destination, signal)));
+  const present = await shardsOf(runtime, source, signal);
   const { joined, left } = changed([...source.shardIds, ...joinedShards], present);
   refuse(source, { joined: source.access === 'direct' ? joined : [], left });
   if (joined.length === 0) return;
@@ -28,7 +27,7 @@ export async function refuseOtherShards(deps: Dependencies, leaderEpoch: number,
 
 /** The ids of a cluster's shards now. */
 export async function shardsOf(
-  runtime: Pick<Dependencies['runtime'], 'retrying'>,
+  runtime: Pick<Runtime, 'retrying'>,
   { name, kind, router, shardIds }: ClusterClient,
   signal: AbortSignal,
 ): Promise<readonly string[]> {

@@ -6,20 +6,19 @@ import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
 import { neededIndex } from '../../catalog/plan/index-plan.js';
 import { type SkippedIndex, skippedIndexOf, skipOf } from '../../catalog/plan/skipped-index.js';
 import type { UniqueIndexViolated } from '../../catalog/unique-violation.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { LeaderDependencies } from '../migration/migration-dependencies.js';
 
 /** Skipped indexes that the migration's one record holds: more show a destination that cannot be what is wanted. */
 const skippedMax = 1_000;
 
 /** How the leader skips an index that the destination cannot build; undefined unless the user has chosen so. */
-export function skipping(deps: MigrationDependencies, leaderEpoch: number): SkipIndex | undefined {
+export function skipping(deps: LeaderDependencies): SkipIndex | undefined {
   if (deps.watch.view.record.options.indexFailures !== 'skip') return undefined;
-  return (skipped, signal) => skipIndex(deps, leaderEpoch, skipped, signal);
+  return (skipped, signal) => skipIndex(deps, skipped, signal);
 }
 
 async function skipIndex(
-  { records, watch, runtime }: MigrationDependencies,
-  leaderEpoch: number,
+  { records, watch, runtime, leaderEpoch }: LeaderDependencies,
   skipped: SkippedIndex,
   signal: AbortSignal,
 ): Promise<void> {
@@ -42,8 +41,7 @@ async function skipIndex(
  * @param catalog the source's as it is now
  */
 export async function forgetSkipped(
-  { records, watch }: MigrationDependencies,
-  leaderEpoch: number,
+  { records, watch, leaderEpoch }: LeaderDependencies,
   catalog: Catalog,
   signal: AbortSignal,
 ): Promise<void> {
@@ -68,13 +66,12 @@ export async function forgetSkipped(
  * @returns whether there was any
  */
 export async function leaveViolated(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
+  deps: LeaderDependencies,
   plan: DestinationPlan,
   error: UniqueIndexViolated,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const skip = skipping(deps, leaderEpoch);
+  const skip = skipping(deps);
   if (skip === undefined) return false;
   const names = new Set(error.violations.map(({ namespace, index }) => JSON.stringify([namespace, index])));
   const left = plan.collections.flatMap((collection) => {

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openTransactions } from '../../cluster/open-transactions.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
 import { hasWarning } from '../migration/recorded-warnings.js';
 import { recordWarning } from './recorded-warning.js';
 
@@ -23,11 +23,7 @@ export const transactionsWarning = 'commitHeldByTransactions';
  * transactions.
  * @throws ConvoyError `transactionsNotEnded` when one stays open for too long
  */
-export async function untilTransactionsEnd(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  signal: AbortSignal,
-): Promise<void> {
+export async function untilTransactionsEnd(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
   const { runtime, source } = deps;
   const started_ms = runtime.clock.monotonic_ms();
   const look = (): Promise<Set<string>> =>
@@ -41,14 +37,14 @@ export async function untilTransactionsEnd(
         { event: 'commitHeldByTransactions', transactions: open.size },
         'the commit waits until transactions of the source have ended',
       );
-      await recordWarning(deps, leaderEpoch, transactionsWarning, `The commit waits: ${description} ${advice}`, signal);
+      await recordWarning(deps, transactionsWarning, `The commit waits: ${description} ${advice}`, signal);
     }
     await runtime.clock.sleep(transactionsPoll_ms, signal);
     const stillOpen = await look();
     open = new Set([...open].filter((transaction) => stillOpen.has(transaction)));
   }
   // An earlier leader may have recorded the warning.
-  if (isRequested(deps)) await recordWarning(deps, leaderEpoch, transactionsWarning, null, signal);
+  if (isRequested(deps)) await recordWarning(deps, transactionsWarning, null, signal);
 }
 
 const advice =

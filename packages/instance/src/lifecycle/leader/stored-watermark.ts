@@ -1,7 +1,7 @@
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { DdlWatcher } from '../../ddl/ddl-watcher.js';
 import { SerialQueue } from '../../store/serial-queue.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { LeaderDependencies } from '../migration/migration-dependencies.js';
 
 /** The leader stores the DDL watermark at most this often, though streams advance faster while a commit waits. */
 const store_ms = 40;
@@ -13,8 +13,7 @@ export class StoredWatermark {
 
   /** @param commitTime of the present round; null before the first */
   constructor(
-    private readonly deps: Pick<MigrationDependencies, 'runtime' | 'records' | 'fleet'>,
-    private readonly leaderEpoch: number,
+    private readonly deps: LeaderDependencies,
     private readonly watcher: Pick<DdlWatcher, 'ddlWatermark' | 'moved'>,
     private commitTime: bigint | null,
   ) {}
@@ -45,7 +44,7 @@ export class StoredWatermark {
       const ddlWatermark = this.#ddlWatermark;
       if (ddlWatermark <= this.#stored) return;
       await this.deps.records.updateAsLeader(
-        this.leaderEpoch,
+        this.deps.leaderEpoch,
         { ddlWatermark: { time: timestampOf(ddlWatermark) } },
         signal,
       );

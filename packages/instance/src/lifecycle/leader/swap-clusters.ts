@@ -8,7 +8,11 @@ import { type UuidPair, UuidPairs } from '../../store/uuid-pairs.js';
 import { withTaskBounds } from './initialise.js';
 import { checkReverse } from './check-reverse.js';
 import { leadershipInterval_ms, leadUnlessDeposed } from './lead-unless-deposed.js';
-import { type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
+import {
+  type LeaderDependencies,
+  type MigrationDependencies,
+  readCommittedCatalog,
+} from '../migration/migration-dependencies.js';
 import { movedCatalog } from '../migration/moved-catalog.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
@@ -32,7 +36,7 @@ export async function swapWhenRequested(deps: MigrationDependencies, signal: Abo
   );
   while (!isSwapped(watch.view)) {
     if (fleet.isLeader())
-      await leadUnlessDeposed(deps, (leaderEpoch) => swapAsLeader(deps, leaderEpoch, signal), signal);
+      await leadUnlessDeposed(deps, (leaderEpoch) => swapAsLeader({ ...deps, leaderEpoch }, signal), signal);
     else await runtime.clock.sleep(leadershipInterval_ms, signal);
     await watch.refresh(signal);
   }
@@ -44,8 +48,8 @@ export async function swapWhenRequested(deps: MigrationDependencies, signal: Abo
  * former source: processes may have ended, and an operator may have allowed writes there.
  * @throws ConvoyError as `checkReverse`
  */
-async function swapAsLeader(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, source, destination, records, watch, metadata, fleet } = deps;
+async function swapAsLeader(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, source, destination, records, watch, metadata, fleet, leaderEpoch } = deps;
   stepDone('reverseStarted');
   const { record, tasks } = await watch.refresh(signal);
   const { reversal } = record;

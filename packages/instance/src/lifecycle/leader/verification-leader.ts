@@ -6,7 +6,7 @@ import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { nameSome } from '../../catalog/name-some.js';
 import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
 import { isVerified, type MigrationRecord } from '../../store/migration-record.js';
-import { type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
+import { type LeaderDependencies, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
 import { namedOnBothSides } from '../../verify/compare/named-on-both-sides.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { nameOfMismatch } from './verification-mismatches.js';
@@ -27,12 +27,7 @@ const namedFromMax = 1_000;
  * @param restored the deferred attributes are restored: the destination expires documents by itself again
  * @throws ConvoyError `verificationFailed` when anything differs, `staleEpoch` when another leader has asked meanwhile
  */
-export async function verifyDocuments(
-  deps: MigrationDependencies,
-  leaderEpoch: number,
-  restored: boolean,
-  signal: AbortSignal,
-): Promise<void> {
+export async function verifyDocuments(deps: LeaderDependencies, restored: boolean, signal: AbortSignal): Promise<void> {
   const { watch } = deps;
   const { commit } = watch.view.record;
   if (!isVerified(watch.view.record) || commit === null) return;
@@ -40,8 +35,7 @@ export async function verifyDocuments(
     (view) => allTasks(view, ({ verification }) => (verification?.planned ?? -1) >= view.record.ddlChanges.done),
     signal,
   );
-  const number =
-    askedBefore(watch.view.record, restored) ?? (await ask(deps, leaderEpoch, commit.time, restored, signal));
+  const number = askedBefore(watch.view.record, restored) ?? (await ask(deps, commit.time, restored, signal));
   const isAskedAnew = ({ record }: MigrationView): boolean => (record.verification?.number ?? 0) > number;
   const isAnswered = (view: MigrationView): boolean =>
     allTasks(view, ({ verification }) => verification?.answered === number);
@@ -59,8 +53,7 @@ function askedBefore({ commit, verification }: MigrationRecord, restored: boolea
 }
 
 async function ask(
-  { watch, records, runtime, destination, fleet }: MigrationDependencies,
-  leaderEpoch: number,
+  { watch, records, runtime, destination, fleet, leaderEpoch }: LeaderDependencies,
   source: Timestamp,
   restored: boolean,
   signal: AbortSignal,

@@ -36,6 +36,11 @@ export interface MigrationDependencies {
   onIndexProgress(progress: IndexBuildProgress): void;
 }
 
+/** What the leader of a migration has; servers refuse the writes of an epoch below the recorded one. */
+export interface LeaderDependencies extends MigrationDependencies {
+  leaderEpoch: number;
+}
+
 /** Both clusters of a direction, and how calls to them are repeated. */
 export interface BothClusters extends Pick<MigrationDependencies, 'source' | 'destination'> {
   runtime: Pick<Runtime, 'retrying'>;

@@ -1,5 +1,4 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { MigrationRecords } from '../../store/migration-record.js';
 import { runTogether } from '../../store/run-together.js';
 import { commit } from '../leader/commit.js';
 import { drainRounds } from '../leader/commit-rounds.js';
@@ -9,7 +8,7 @@ import { beginReverse } from '../leader/begin-reverse.js';
 import { finalTotal } from '../leader/final-total.js';
 import { initialise } from '../leader/initialise.js';
 import { leadershipInterval_ms, leadUnlessDeposed } from '../leader/lead-unless-deposed.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
@@ -19,7 +18,7 @@ export async function leadWhenElected(deps: MigrationDependencies, signal: Abort
   for (;;) {
     await deps.watch.until((seen) => allTasks(seen, (task) => task.started), signal);
     if (!(await isElected(deps, signal))) return;
-    if (await leadUnlessDeposed(deps, (leaderEpoch) => lead(deps, leaderEpoch, signal), signal)) return;
+    if (await leadUnlessDeposed(deps, (leaderEpoch) => lead({ ...deps, leaderEpoch }, signal), signal)) return;
   }
 }
 
@@ -32,10 +31,11 @@ async function isElected({ runtime, fleet, watch }: MigrationDependencies, signa
   return false;
 }
 
-async function lead(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  await untilLeaseIsHeld(deps, leaderEpoch, signal);
-  deps.runtime.logger.info({ event: 'leading', leaderEpoch }, 'this instance leads');
-  await leadWith(deps, leaderEpoch, signal);
+async function lead(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  await untilLeaseIsHeld(deps, signal);
+  const { runtime, leaderEpoch } = deps;
+  runtime.logger.info({ event: 'leading', leaderEpoch }, 'this instance leads');
+  await leadWith(deps, signal);
 }
 
 /**
@@ -44,8 +44,7 @@ async function lead(deps: MigrationDependencies, leaderEpoch: number, signal: Ab
  * @throws ConvoyError `staleEpoch` once another process has taken a later epoch
  */
 async function untilLeaseIsHeld(
-  { runtime, fleet, watch }: MigrationDependencies,
-  leaderEpoch: number,
+  { runtime, fleet, watch, leaderEpoch }: LeaderDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   while (!fleet.isLeader()) {
@@ -55,23 +54,23 @@ async function untilLeaseIsHeld(
   }
 }
 
-async function leadWith(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+async function leadWith(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
   const { watch } = deps;
   const view = await watch.refresh(signal);
   // The former leader may have committed since: later changes of operators stay.
   if (view.record.phase === 'committed') return;
   if (view.record.phase === 'starting') {
-    await initialise(deps, leaderEpoch, signal);
+    await initialise(deps, signal);
     deps.fleet.wake();
     await watch.refresh(signal);
   }
   if (view.record.phase === 'reversing') {
-    await beginReverse(deps, leaderEpoch, signal);
+    await beginReverse(deps, signal);
     deps.fleet.wake();
     await watch.refresh(signal);
   }
-  if (isFollowing(deps)) await leadSync(deps, leaderEpoch, signal);
-  await commit(deps, leaderEpoch, signal);
+  if (isFollowing(deps)) await leadSync(deps, signal);
+  await commit(deps, signal);
 }
 
 /** The leader follows DDL changes until the commit time is sealed. */
@@ -80,17 +79,17 @@ function isFollowing({ watch }: MigrationDependencies): boolean {
   return phase === 'syncing' || (phase === 'committing' && round?.sealed !== true);
 }
 
-async function leadSync(deps: MigrationDependencies, leaderEpoch: number, stop: AbortSignal): Promise<void> {
-  const ddlChanges = await DdlLeader.take(deps, leaderEpoch, stop);
+async function leadSync(deps: LeaderDependencies, stop: AbortSignal): Promise<void> {
+  const ddlChanges = await DdlLeader.take(deps, stop);
   const sealed = new AbortController();
   const untilSealed = async (signal: AbortSignal): Promise<void> => {
     if (deps.watch.view.record.phase === 'syncing')
       await runTogether(signal, [
-        (each) => supervise(deps, leaderEpoch, each),
-        (each) => buildDeferredIndexes(deps, ddlChanges, leaderEpoch, each),
+        (each) => supervise(deps, each),
+        (each) => buildDeferredIndexes(deps, ddlChanges, each),
       ]);
-    await stopWriters(deps, leaderEpoch, signal);
-    await drainRounds(deps, ddlChanges, leaderEpoch, signal);
+    await stopWriters(deps, signal);
+    await drainRounds(deps, ddlChanges, signal);
     sealed.abort();
   };
   const following = AbortSignal.any([stop, sealed.signal]);
@@ -100,8 +99,8 @@ async function leadSync(deps: MigrationDependencies, leaderEpoch: number, stop: 
 }
 
 /** The migration commits from here on: the source refuses user writes, where requested. */
-async function stopWriters(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  await deps.records.updateAsLeader(leaderEpoch, { phase: 'committing' }, signal);
+async function stopWriters(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  await deps.records.updateAsLeader(deps.leaderEpoch, { phase: 'committing' }, signal);
   stepDone('commitStarted');
   await applyWriteBlock(deps, 'source', signal);
   stepDone('sourceBlocked');
@@ -112,11 +111,9 @@ async function stopWriters(deps: MigrationDependencies, leaderEpoch: number, sig
  * repeated copies and drops change it again. Ends when every task has taken the command to commit.
  */
 export async function supervise(
-  deps: Pick<MigrationDependencies, 'watch'> & { records: Pick<MigrationRecords, 'updateAsLeader'> },
-  leaderEpoch: number,
+  { watch, records, leaderEpoch }: LeaderDependencies,
   signal: AbortSignal,
 ): Promise<void> {
-  const { watch, records } = deps;
   const isRequested = (view: MigrationView): boolean => allTasks(view, (task) => task.commitRequested);
   const isOtherTotal = (view: MigrationView): boolean =>
     allTasks(view, (task) => task.copyDone) && finalTotal(view).estimatedTotalBytes !== view.record.estimatedTotalBytes;

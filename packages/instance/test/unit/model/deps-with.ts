@@ -2,7 +2,7 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import { only } from '../../../../api/test/unit/only.js';
 import type { Clock } from '../../../src/cluster/clock.js';
 import type { InstanceConfig } from '../../../src/config/instance-schema.js';
-import type { MigrationDependencies } from '../../../src/lifecycle/migration/migration-dependencies.js';
+import type { LeaderDependencies } from '../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationWatch } from '../../../src/lifecycle/migration/migration-watch.js';
 import type { Runtime } from '../../../src/lifecycle/migration/runtime.js';
 import type { Logger } from '../../../src/logging/logger.js';
@@ -18,7 +18,9 @@ interface GivenRuntime extends Partial<Pick<Runtime, 'retrying'>> {
 }
 
 /** What a test gives of the parts of a migration. */
-interface Given extends Partial<Pick<MigrationDependencies, 'source' | 'destination' | 'onIndexProgress'>> {
+interface Given extends Partial<
+  Pick<LeaderDependencies, 'source' | 'destination' | 'onIndexProgress' | 'leaderEpoch'>
+> {
   runtime?: GivenRuntime;
   fleet?: Partial<Fleet>;
   metadata?: Metadata | Partial<Metadata>;
@@ -37,7 +39,7 @@ export function runtimeWith({ clock = {}, logger = {}, config = {}, ...rest }: G
   });
 }
 
-/** The dependencies of a migration with some members of each; the use of another one is an error that names it. */
+/** The dependencies of a migration, with some members of each; the use of another one is an error that names it. */
 export function depsWith({
   runtime = {},
   fleet = {},
@@ -46,8 +48,8 @@ export function depsWith({
   taskRecords = {},
   watch = {},
   ...rest
-}: Given): MigrationDependencies {
-  return only<MigrationDependencies>({
+}: Given): LeaderDependencies {
+  return only<LeaderDependencies>({
     runtime: runtimeWith(runtime),
     fleet: only<Fleet>(fleet),
     metadata: metadata instanceof Metadata ? metadata : only<Metadata>(metadata),

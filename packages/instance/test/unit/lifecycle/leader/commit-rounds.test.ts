@@ -1,7 +1,7 @@
 import { Timestamp, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { drainRounds } from '../../../../src/lifecycle/leader/commit-rounds.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
+import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
 import { Condition } from '../../../../src/store/condition.js';
@@ -26,7 +26,7 @@ let pauses_ms: number[];
 let roundsAtPauses: number[];
 /** Called after every note and every write of the record. */
 let changed: Condition;
-let deps: MigrationDependencies;
+let deps: LeaderDependencies;
 /** The copied bytes that the task has stored once it has drained. */
 const copied_bytes = 4_096;
 
@@ -68,6 +68,7 @@ beforeEach(() => {
     shards: new Map([['rs', new FakeNodeClient('rs', { appendOplogNote: note })]]),
   });
   deps = depsWith({
+    leaderEpoch: 1,
     runtime: { retrying: once, clock: { sleep, monotonic_ms: () => (now_ms += 1_000) } },
     source,
     destination: fakeCluster({
@@ -101,7 +102,7 @@ async function commit(): Promise<void> {
     readSource: () => Promise.resolve([]),
     changedAfter: (time: bigint) => changedAfter(time),
   };
-  await drainRounds(deps, ddlChanges, 1, never);
+  await drainRounds(deps, ddlChanges, never);
 }
 
 /** A round that an earlier leader began this many seconds before the source's present time. */

@@ -126,6 +126,7 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
     return Promise.resolve(view);
   };
   const deps = depsWith({
+    leaderEpoch,
     runtime: {
       retrying: once,
       logger: { info: () => undefined, warn: () => undefined },
@@ -149,7 +150,7 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
       },
     },
   });
-  await commit(deps, leaderEpoch, never);
+  await commit(deps, never);
 }
 
 /** Longer than any wait that ends. */

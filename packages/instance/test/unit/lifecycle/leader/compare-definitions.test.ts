@@ -80,7 +80,7 @@ async function fixture(
     await UuidPairs.read(stored.metadata, leaderEpoch, never)
   ).record([{ sourceUuid: uuidOf(from), destinationUuid: uuidOf(to) }], never);
   const deps = await depsOf(stored, { source, destination });
-  return { deps, leader: await DdlLeader.take(deps, leaderEpoch, never), indexes: to.indexes };
+  return { deps, leader: await DdlLeader.take(deps, never), indexes: to.indexes };
 }
 
 it('an index built by somebody else under the name of a missing one is replaced at the next comparison', async () => {
@@ -116,7 +116,7 @@ it('a difference that the leader cannot mend is a warning after a while, until i
   expect(await compared(30_999)).toEqual([false]);
   expect(await compared(31_000)).toEqual([false, 'definitionsDiffer']);
   const next = await deps.records.takeLeaderEpoch(never);
-  const successor = await DdlLeader.take(deps, next, never);
+  const successor = await DdlLeader.take({ ...deps, leaderEpoch: next }, never);
   expect(await compared(31_500, successor)).toEqual([false, 'definitionsDiffer']);
   refused = false;
   expect(await compared(32_000, successor)).toEqual([true]);

@@ -4,7 +4,7 @@ import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
 import type { CallOptions, ClusterClient, RawBatch } from '../../../../src/cluster/node-client.js';
 import { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
+import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { storeEntries } from '../../../../src/store/task-storage.js';
 import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
 import { Condition } from '../../../../src/store/condition.js';
@@ -18,7 +18,7 @@ import { depsOf, leaderEpoch, syncingMigration } from './leader-fixture.js';
 const [sourceUuid, destinationUuid] = ['0a', '1a'].map((byte) => byte.repeat(16)) as [string, string];
 const owner = { syncID: 'x', incarnation: 'x' };
 
-let deps: MigrationDependencies;
+let deps: LeaderDependencies;
 let leader: DdlLeader;
 let tokens: bigint[];
 let advanced: Condition;
@@ -93,7 +93,7 @@ beforeEach(async () => {
     never,
   );
   deps = await depsOf(stored, { source: idleSource(), destination: destinationWithOrders() });
-  leader = await DdlLeader.take(deps, leaderEpoch, never);
+  leader = await DdlLeader.take(deps, never);
   running = leader.run(stop.signal).catch(() => undefined);
 });
 

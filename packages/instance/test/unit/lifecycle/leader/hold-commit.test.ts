@@ -25,6 +25,7 @@ it('documents that hold a commit are listed as long as they do, also while the l
   };
   const view = viewWith();
   const deps = depsWith({
+    leaderEpoch: 1,
     runtime: {
       clock: {
         now_ms: () => now_ms,
@@ -49,6 +50,6 @@ it('documents that hold a commit are listed as long as they do, also while the l
       ? Promise.resolve()
       : Promise.reject(new UniqueIndexViolated([{ namespace: 'shop.items', index: 'name_1', ids }], null));
   };
-  await holdWhileViolated(deps, 1, restore, never);
+  await holdWhileViolated(deps, restore, never);
   expect(counts).toEqual([3, 3, 3, 3, 3, 2, 0]);
 });

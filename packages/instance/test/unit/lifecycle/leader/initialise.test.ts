@@ -38,13 +38,14 @@ async function stop(phase: MigrationPhase | null): Promise<void> {
     confirmLeader: () => (phase === 'starting' ? Promise.resolve() : Promise.reject(new ConvoyError('staleEpoch'))),
   };
   const deps = depsWith({
+    leaderEpoch: 1,
     runtime: { retrying: once },
     source: cluster('source'),
     destination: cluster('destination'),
     records,
     watch: { view: viewWith() },
   });
-  await stopBalancers(deps, 1, never);
+  await stopBalancers(deps, never);
 }
 
 describe('stopping the balancers', () => {

@@ -62,6 +62,7 @@ async function look(): Promise<void> {
   const task = taskWith();
   const view = { ...viewWith({ options }), tasks: new Map([['a', task]]) };
   const deps = depsWith({
+    leaderEpoch: 1,
     runtime: { retrying: once, clock: { monotonic_ms: () => 0, sleep: pause } },
     source: clusterOf(source),
     destination: clusterOf(destination),
@@ -83,7 +84,7 @@ async function look(): Promise<void> {
       },
     },
   });
-  await refuseLateWrites(deps, 1, catalog, never);
+  await refuseLateWrites(deps, catalog, never);
 }
 
 it('wakes the streams of idle shards at once', async () => {

@@ -3,7 +3,10 @@ import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { Timestamp } from 'mongodb';
 import { systemClock } from '../../../../src/cluster/clock.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
-import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
+import type {
+  LeaderDependencies,
+  MigrationDependencies,
+} from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
 import { createRuntime } from '../../../../src/lifecycle/migration/runtime.js';
 import { createLogger } from '../../../../src/logging/logger.js';
@@ -48,7 +51,7 @@ export async function syncingMigration(taskIds: string[]): Promise<Stored> {
 export async function depsOf(
   stored: Stored,
   clusters: Pick<MigrationDependencies, 'source' | 'destination'>,
-): Promise<MigrationDependencies> {
+): Promise<LeaderDependencies> {
   const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination' } });
   const runtime = createRuntime(
     config,
@@ -68,5 +71,5 @@ export async function depsOf(
     [],
   );
   await watch.refresh(never);
-  return { runtime, fleet, ...clusters, ...stored, watch, onIndexProgress: () => undefined };
+  return { runtime, fleet, ...clusters, ...stored, watch, onIndexProgress: () => undefined, leaderEpoch };
 }

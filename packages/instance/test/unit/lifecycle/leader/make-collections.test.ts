@@ -46,8 +46,9 @@ function make(leaderEpoch: number): Promise<unknown> {
     records: { confirmLeader: () => (isDeposed ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()) },
     watch: { view: viewWith() },
     onIndexProgress: () => undefined,
+    leaderEpoch,
   });
-  return makeCollections(deps, leaderEpoch, catalog, plan, never);
+  return makeCollections(deps, catalog, plan, never);
 }
 
 beforeEach(() => {

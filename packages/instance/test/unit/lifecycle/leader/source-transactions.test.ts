@@ -33,6 +33,7 @@ describe('transactions that are open when a commit time is taken', () => {
     };
     const clock = { monotonic_ms: () => now_ms, sleep: () => Promise.resolve(void (now_ms += step_ms)) };
     const deps = depsWith({
+      leaderEpoch: 1,
       runtime: { retrying: once, clock, logger: { warn: () => undefined } },
       source: fakeCluster({
         router: new FakeNodeClient('source', { aggregate }),
@@ -42,7 +43,7 @@ describe('transactions that are open when a commit time is taken', () => {
       watch: { view, refresh: () => Promise.resolve(view) },
       records: { updateAsLeader },
     });
-    await untilTransactionsEnd(deps, 1, never);
+    await untilTransactionsEnd(deps, never);
     return asked;
   }
 

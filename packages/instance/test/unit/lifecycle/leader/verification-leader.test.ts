@@ -32,6 +32,7 @@ async function look(restored: boolean): Promise<void> {
     ]);
   const answer = () => ({ operationTime: destinationTime, $clusterTime: { clusterTime: destinationTime } });
   const deps = depsWith({
+    leaderEpoch,
     runtime: { retrying: once },
     destination: fakeCluster({ router: new FakeNodeClient('router', answer) }),
     fleet: { wake: () => undefined },
@@ -51,7 +52,7 @@ async function look(restored: boolean): Promise<void> {
       },
     },
   });
-  await verifyDocuments(deps, leaderEpoch, restored, never);
+  await verifyDocuments(deps, restored, never);
 }
 
 function before(restored: boolean, source = commitTime): void {

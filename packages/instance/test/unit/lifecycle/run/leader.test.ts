@@ -196,7 +196,8 @@ describe('a leader whose migration syncs', () => {
     const initial = { record, tasks: new Map([['rs', task()]]) };
     const watch = new MigrationWatch(records, { readAll: read, readSome: read }, fleet, { clock }, initial, []);
     watching = watch.run(stop.signal).catch(() => undefined);
-    supervised = supervise({ records, watch }, 1, stop.signal).then(() => void (isOver = true));
+    const leading = depsWith({ records: { updateAsLeader }, leaderEpoch: 1 });
+    supervised = supervise({ ...leading, watch }, stop.signal).then(() => void (isOver = true));
     await rested();
   });
 
