@@ -8,12 +8,7 @@ const publish_ms = 1_000;
 const republish_ms = 30_000;
 
 /** Publishes the last warnings and errors of this process's log until the signal, and a last time then. */
-export async function publishLogs(
-  recent: RecentLogs,
-  fleet: Pick<Fleet, 'publishDetails'>,
-  clock: Pick<Clock, 'monotonic_ms' | 'sleep'>,
-  signal: AbortSignal,
-): Promise<void> {
+export async function publishLogs(recent: RecentLogs, fleet: Fleet, clock: Clock, signal: AbortSignal): Promise<void> {
   let published = 0;
   let publishedAt_ms = -Infinity;
   for (;;) {

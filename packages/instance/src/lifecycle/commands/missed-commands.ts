@@ -21,11 +21,11 @@ export class MissedCommands {
 
   /** @param taskId the own sync task */
   constructor(
-    private readonly runtime: Pick<Runtime, 'clock' | 'logger'>,
+    private readonly runtime: Runtime,
     private readonly taskId: string,
-    private readonly migration: Pick<JoinedMigration, 'recorded'>,
+    private readonly migration: JoinedMigration,
     private readonly service: Pick<ContractService, 'start' | 'pause' | 'resume' | 'reverse'>,
-    private readonly fleet: Pick<Fleet, 'isReplaced'>,
+    private readonly fleet: Fleet,
   ) {}
 
   /** Why the instance cannot take the command that it missed; undefined when there is none. */

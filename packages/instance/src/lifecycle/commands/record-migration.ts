@@ -54,7 +54,7 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
 /** @returns the warnings for a new migration; null when a peer has recorded it meanwhile, which made a check fail */
 async function checkUnlessRecorded(
   requested: RequestedMigration,
-  records: Pick<MigrationRecords, 'read'>,
+  records: MigrationRecords,
 ): Promise<Warning[] | null> {
   const { runtime, signal } = requested;
   const reports: PreflightReport[] = [];

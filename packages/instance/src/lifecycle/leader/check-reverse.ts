@@ -2,7 +2,6 @@ import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
 import type { Catalog } from '../../catalog/namespace.js';
-import type { Clock } from '../../cluster/clock.js';
 import type { ClusterClient, NodeClient, RawCursor } from '../../cluster/node-client.js';
 import { causeText } from '../../cluster/connection-failure.js';
 import { classify, codeOf } from '../../cluster/failure.js';
@@ -57,11 +56,7 @@ export async function readReversible(
  * operator waits.
  * @throws ConvoyError `sourceUnavailable`; `wrongCluster` when the name now leads to another cluster
  */
-export async function requireAnswer(
-  { clock }: { clock: Pick<Clock, 'sleep'> },
-  former: ClusterClient,
-  signal: AbortSignal,
-): Promise<void> {
+export async function requireAnswer({ clock }: Runtime, former: ClusterClient, signal: AbortSignal): Promise<void> {
   const clients = former.access === 'direct' ? former.shardIds.map((id) => former.shard(id)) : [];
   const ask = (each: AbortSignal) =>
     Promise.all([former.router, ...clients].map((client) => client.command('admin', { ping: 1 }, { signal: each })));
@@ -81,8 +76,8 @@ export async function requireAnswer(
 
 /** The clusters of a reverse, and the migration's record. */
 export interface ReverseCheck {
-  runtime: Pick<Runtime, 'retrying'>;
-  records: Pick<MigrationRecords, 'read'>;
+  runtime: Runtime;
+  records: MigrationRecords;
   /** The present source, which nobody may have written to since the commit. */
   former: ClusterClient;
   /** The present destination, opened as a source. */

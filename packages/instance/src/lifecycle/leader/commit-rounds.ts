@@ -23,9 +23,6 @@ import { stepDone } from '../migration/steps.js';
 import { untilTransactionsEnd } from './source-transactions.js';
 import { noteDifferences } from './verification-leader.js';
 
-/** What a commit asks of the leader's part in DDL changes. */
-type FoundDdlChanges = Pick<DdlLeader, 'holdDdlWatermark' | 'untilApplied' | 'compare' | 'readSource' | 'changedAfter'>;
-
 /** Rounds before the leader gives up on writers that do not stop. */
 const roundsMax = 5;
 /**
@@ -45,11 +42,7 @@ const roundPause_ms = 500;
  * @throws ConvoyError `transactionsNotEnded`, `catalogDiffers` when definitions cannot be aligned,
  *   `commitRoundsExceeded`
  */
-export async function drainRounds(
-  deps: LeaderDependencies,
-  ddlChanges: FoundDdlChanges,
-  signal: AbortSignal,
-): Promise<void> {
+export async function drainRounds(deps: LeaderDependencies, ddlChanges: DdlLeader, signal: AbortSignal): Promise<void> {
   const { runtime, watch } = deps;
   let last = watch.view.record.commit?.round ?? 0;
   let started = await startedRound(deps, signal);
@@ -103,7 +96,7 @@ async function startedRound(
 
 async function beginRound(
   deps: LeaderDependencies,
-  ddlChanges: Pick<FoundDdlChanges, 'holdDdlWatermark'>,
+  ddlChanges: DdlLeader,
   round: number,
   signal: AbortSignal,
 ): Promise<Pick<CommitRound, 'round' | 'time'>> {

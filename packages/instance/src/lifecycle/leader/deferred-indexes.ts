@@ -14,7 +14,7 @@ const buildAgain_ms = 500;
  */
 export async function buildDeferredIndexes(
   deps: LeaderDependencies,
-  ddlChanges: Pick<DdlLeader, 'compare'>,
+  ddlChanges: DdlLeader,
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, watch, records, fleet, leaderEpoch } = deps;

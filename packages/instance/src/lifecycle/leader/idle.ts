@@ -13,7 +13,7 @@ export class IdleDetector {
 
   /** @param after_ms how long it has to be unchanged */
   constructor(
-    private readonly clock: Pick<Clock, 'monotonic_ms'>,
+    private readonly clock: Clock,
     private readonly after_ms: number,
   ) {}
 
@@ -30,8 +30,8 @@ export class IdleTasks implements StreamPatience {
   readonly #idle: IdleDetector;
 
   constructor(
-    private readonly watch: Pick<MigrationWatch, 'view'>,
-    clock: Pick<Clock, 'monotonic_ms'>,
+    private readonly watch: MigrationWatch,
+    clock: Clock,
   ) {
     this.#idle = new IdleDetector(clock, idle_ms);
   }

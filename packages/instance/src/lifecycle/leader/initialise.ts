@@ -138,7 +138,7 @@ export function balancersAfter({
  * Starts a balancer that was on. This also corrects a frozen leader that thaws and stops a balancer after its restart.
  */
 export async function restoreBalancer(
-  deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination'>,
+  deps: MigrationDependencies,
   side: 'source' | 'destination',
   before: NonNullable<MigrationRecord['balancers']>,
   signal: AbortSignal,

@@ -17,7 +17,7 @@ export interface LateWrites {
  * TTL collection do not count: the source's server keeps expiring documents, and the destination expires the same ones.
  * @param catalog the source's at the commit time, with the UUIDs that its collections have got since
  */
-export function lateWrites({ tasks }: Pick<MigrationView, 'tasks'>, catalog: Catalog): LateWrites {
+export function lateWrites({ tasks }: MigrationView, catalog: Catalog): LateWrites {
   const expiring = new Set(catalog.filter(expires).map(({ uuid }) => uuid));
   const late: LateWrites = { writes: 0, createsAndDrops: 0, collectionsWithDeletes: 0 };
   for (const { drained } of tasks.values()) {

@@ -1,6 +1,5 @@
 import { isConvoyError } from '@convoy/api/errors/convoy-error';
-import type { MigrationRecords } from '../../store/migration-record.js';
-import type { Runtime } from '../migration/runtime.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 
 /**
  * Interval at which a process that is not the leader checks whether it is now; changes of the fleet wake it as well.
@@ -15,14 +14,10 @@ export const leadershipInterval_ms = 500;
  * @throws what the work of the present leader throws
  */
 export async function leadUnlessDeposed(
-  deps: {
-    readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
-    readonly records: Pick<MigrationRecords, 'takeLeaderEpoch' | 'confirmLeader'>;
-  },
+  { runtime, records }: MigrationDependencies,
   work: (leaderEpoch: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { runtime, records } = deps;
   try {
     const leaderEpoch = await records.takeLeaderEpoch(signal);
     await work(leaderEpoch).catch(async (error: unknown) => {

@@ -36,8 +36,8 @@ const buildLasts =
 /** The journal of the migration, as the comparison of the catalogs reads and extends it. */
 export interface LedJournal {
   ledger: DdlLedger;
-  watcher: Pick<DdlWatcher, 'untilKnown'>;
-  applier: Pick<JournalApplier, 'exclusively'>;
+  watcher: DdlWatcher;
+  applier: JournalApplier;
   /** Adds a change, and wakes the tasks, which have to acknowledge it. */
   add: DdlLedger['add'];
 }

@@ -27,7 +27,7 @@ export async function refuseOtherShards(deps: LeaderDependencies, signal: AbortS
 
 /** The ids of a cluster's shards now. */
 export async function shardsOf(
-  runtime: Pick<Runtime, 'retrying'>,
+  runtime: Runtime,
   { name, kind, router, shardIds }: ClusterClient,
   signal: AbortSignal,
 ): Promise<readonly string[]> {

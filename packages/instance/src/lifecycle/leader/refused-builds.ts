@@ -22,7 +22,7 @@ interface Refusal {
 export class RefusedBuilds {
   readonly #refusals = new Map<string, Refusal>();
 
-  constructor(private readonly deps: Pick<MigrationDependencies, 'runtime' | 'watch' | 'metadata'>) {}
+  constructor(private readonly deps: MigrationDependencies) {}
 
   /** A time of the source before which all is on the destination; 0 while nobody asks, or something is to be read. */
   async settledTime(signal: AbortSignal): Promise<bigint> {

@@ -14,7 +14,7 @@ export class StoredWatermark {
   /** @param commitTime of the present round; null before the first */
   constructor(
     private readonly deps: LeaderDependencies,
-    private readonly watcher: Pick<DdlWatcher, 'ddlWatermark' | 'moved'>,
+    private readonly watcher: DdlWatcher,
     private commitTime: bigint | null,
   ) {}
 

@@ -92,7 +92,7 @@ async function verificationFailed(
 
 /** Notes namespaces that differ among the mismatches, if the migration is verified. */
 export async function noteDifferences(
-  { metadata, watch, runtime }: Pick<MigrationDependencies, 'metadata' | 'watch' | 'runtime'>,
+  { metadata, watch, runtime }: MigrationDependencies,
   differences: readonly NotedDifference[],
   signal: AbortSignal,
 ): Promise<void> {

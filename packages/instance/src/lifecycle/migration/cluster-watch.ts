@@ -28,7 +28,7 @@ export class ClusterWatch {
     private readonly source: ClusterClient,
     private readonly destination: ClusterClient,
     private readonly ownIds: readonly string[],
-    private readonly clock: Pick<Clock, 'monotonic_ms' | 'sleep'>,
+    private readonly clock: Clock,
   ) {}
 
   /** False when this process cannot read the oplogs of the source's shards. */

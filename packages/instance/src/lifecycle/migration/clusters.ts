@@ -39,7 +39,7 @@ export type Connect = (
 
 /** Connects to a configured cluster through its router, and retries while it is unreachable. */
 export function openDestination(
-  runtime: Pick<Runtime, 'config' | 'retrying'>,
+  runtime: Runtime,
   name: ClusterName,
   signal: AbortSignal,
   connect: Connect = connectConfigured,
@@ -81,7 +81,7 @@ export async function openSource(
  */
 export async function openRecordedSource(
   runtime: Runtime,
-  { source: { name, clusterId }, access }: Pick<MigrationRecord, 'source' | 'access'>,
+  { source: { name, clusterId }, access }: MigrationRecord,
   signal: AbortSignal,
   connect: Connect,
 ): Promise<ClusterClient> {
@@ -111,10 +111,7 @@ export function mayLackSource(record: MigrationRecord): boolean {
  * Whether a cluster holds the state of a migration that continues without the other cluster, which may be gone for
  * good.
  */
-export function sparesOther(
-  record: MigrationRecord | null,
-  { name, clusterId }: Pick<ClusterClient, 'name' | 'clusterId'>,
-): boolean {
+export function sparesOther(record: MigrationRecord | null, { name, clusterId }: ClusterClient): boolean {
   return (
     record !== null &&
     mayLackSource(record) &&

@@ -6,7 +6,7 @@ import { hasWarning } from './recorded-warnings.js';
 export const heldWarning = 'commitHeldByDuplicates';
 
 /** Whether documents with the same key of a unique index hold a commit. */
-export function isHeld(record: Pick<MigrationRecord, 'warnings'>): boolean {
+export function isHeld(record: MigrationRecord): boolean {
   return hasWarning(record, heldWarning);
 }
 
@@ -18,7 +18,7 @@ const sameCommand_ms = 60_000;
  * users may write again since, and what the offer vouches for may have ended.
  * @param now_ms since 1970
  */
-export function isCommitJustRequested({ tasks }: Pick<MigrationView, 'tasks'>, now_ms: number): boolean {
+export function isCommitJustRequested({ tasks }: MigrationView, now_ms: number): boolean {
   return [...tasks.values()].some(
     ({ commitRequested, requestedAt }) =>
       commitRequested && now_ms - (requestedAt?.getTime() ?? Number.NEGATIVE_INFINITY) <= sameCommand_ms,

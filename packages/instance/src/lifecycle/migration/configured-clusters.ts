@@ -25,7 +25,7 @@ export class ConfiguredClusters {
   #refusal: { readonly cluster: ClusterName; readonly error: unknown } | null = null;
 
   constructor(
-    private readonly runtime: Pick<Runtime, 'config' | 'logger' | 'retrying'>,
+    private readonly runtime: Runtime,
     private readonly connect: Connect,
   ) {}
 

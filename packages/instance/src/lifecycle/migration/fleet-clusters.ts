@@ -4,9 +4,7 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import type { ClusterName } from './clusters.js';
 
 /** The ids of both configured clusters; null until both are reached. */
-export function clusterIdsOf(
-  clusters: ReadonlyMap<ClusterName, Pick<ClusterClient, 'clusterId'>>,
-): InstanceReport['clusterIds'] {
+export function clusterIdsOf(clusters: ReadonlyMap<ClusterName, ClusterClient>): InstanceReport['clusterIds'] {
   const [cluster0, cluster1] = [clusters.get('cluster0'), clusters.get('cluster1')];
   return cluster0 === undefined || cluster1 === undefined
     ? null

@@ -42,12 +42,11 @@ export interface LeaderDependencies extends MigrationDependencies {
 }
 
 /** Both clusters of a direction, and how calls to them are repeated. */
-export interface BothClusters extends Pick<MigrationDependencies, 'source' | 'destination'> {
-  runtime: Pick<Runtime, 'retrying'>;
-}
+export type BothClusters = Pick<MigrationDependencies, 'runtime' | 'source' | 'destination'>;
 
 /** One process's part in one direction of a migration. */
-export interface MigrationPart extends Pick<MigrationDependencies, 'runtime' | 'fleet' | 'source' | 'destination'> {
+export interface MigrationPart extends BothClusters {
+  fleet: Fleet;
   /** The cluster with the migration's state. */
   home: ClusterClient;
   /** The sync tasks of this process. */
@@ -75,7 +74,7 @@ export function filterOf(record: MigrationRecord): NamespaceFilter {
 }
 
 /** The names of a migration's collections on the destination. */
-export function remapOf(record: Pick<MigrationRecord, 'options'>): NamespaceRemap {
+export function remapOf(record: MigrationRecord): NamespaceRemap {
   return compileNamespaceRemap(record.options.namespaceRemap);
 }
 
@@ -84,7 +83,7 @@ export function remapOf(record: Pick<MigrationRecord, 'options'>): NamespaceRema
  * differs between its shards is among `inconsistentIndexes`.
  */
 export async function readDestinationCatalog(
-  { runtime, destination, watch }: Pick<MigrationDependencies, 'runtime' | 'destination' | 'watch'>,
+  { runtime, destination, watch }: MigrationDependencies,
   signal: AbortSignal,
 ): Promise<Catalog> {
   const filter = remapOf(watch.view.record).filterOnDestination(filterOf(watch.view.record));
@@ -105,7 +104,7 @@ export async function readDestinationCatalog(
 
 /** How the destination's definitions of a migration are compared with the source's. */
 export function comparisonOf(
-  { destination, watch }: Pick<MigrationDependencies, 'destination' | 'watch'>,
+  { destination, watch }: MigrationDependencies,
   form: CompareOptions['form'],
 ): CompareOptions {
   const { record } = watch.view;
@@ -143,10 +142,7 @@ export function absentRequests(deps: MigrationDependencies, catalog: Catalog): W
 }
 
 /** The source's catalog as it was when the migration began, once initialized. */
-export async function readStartCatalog(
-  deps: Pick<MigrationDependencies, 'watch' | 'metadata'>,
-  signal: AbortSignal,
-): Promise<Catalog> {
+export async function readStartCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
   const { catalogEpoch } = deps.watch.view.record;
   if (catalogEpoch === null) throw new ConvoyError('internalError', 'The migration is not initialised.');
   return (await readStoredEntries(deps.metadata, catalogEpoch, signal)).map(restoredEntry);

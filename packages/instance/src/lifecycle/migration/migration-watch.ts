@@ -1,11 +1,11 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import type { Clock } from '../../cluster/clock.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import { type MigrationRecord, type MigrationRecords, missingState } from '../../store/migration-record.js';
 import { swapsOf } from '../../store/reversal.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { Condition } from '../../store/condition.js';
+import type { Runtime } from './runtime.js';
 
 /** The durable state of the whole migration, as last read. */
 export interface MigrationView {
@@ -28,7 +28,7 @@ export function allTasks(view: MigrationView, condition: (task: TaskRecord) => b
 
 /** Waits until a condition holds for the state, or until the time has passed. Rejects when the signal aborts. */
 export async function untilOrFor(
-  { watch, runtime }: { watch: Pick<MigrationWatch, 'until'>; runtime: { clock: Pick<Clock, 'sleep'> } },
+  { watch, runtime }: { watch: MigrationWatch; runtime: Runtime },
   condition: (view: MigrationView) => boolean,
   longest_ms: number,
   signal: AbortSignal,
@@ -92,10 +92,10 @@ export class MigrationWatch {
 
   /** @param ownIds tasks of this process */
   constructor(
-    private readonly records: Pick<MigrationRecords, 'read'>,
-    private readonly tasks: Pick<TaskRecords, 'readAll' | 'readSome'>,
-    private readonly fleet: Pick<Fleet, 'watch' | 'isLeader'>,
-    private readonly runtime: { readonly clock: Pick<Clock, 'monotonic_ms' | 'sleep'> },
+    private readonly records: MigrationRecords,
+    private readonly tasks: TaskRecords,
+    private readonly fleet: Fleet,
+    private readonly runtime: Runtime,
     initial: MigrationView,
     private readonly ownIds: readonly string[],
   ) {

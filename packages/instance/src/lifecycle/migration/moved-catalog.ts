@@ -60,7 +60,7 @@ async function isEmptied(
 }
 
 async function hasDocuments(
-  { runtime }: Pick<BothClusters, 'runtime'>,
+  { runtime }: BothClusters,
   { router }: ClusterClient,
   { database, name }: CatalogEntry,
   signal: AbortSignal,

@@ -4,6 +4,6 @@ import type { MigrationRecord } from '../../store/migration-record.js';
 export const definitionsWarning = 'definitionsDiffer';
 
 /** Whether a migration's record has the warning of a name. */
-export function hasWarning({ warnings }: Pick<MigrationRecord, 'warnings'>, name: string): boolean {
+export function hasWarning({ warnings }: MigrationRecord, name: string): boolean {
   return warnings.some((warning) => warning.name === name);
 }

@@ -10,7 +10,7 @@ export class VersionWatch {
   /** @param look why a commit would be refused; null if it would not; it rejects when a cluster does not answer */
   constructor(
     private readonly look: (signal: AbortSignal) => Promise<string | null>,
-    private readonly clock: Pick<Clock, 'sleep'>,
+    private readonly clock: Clock,
   ) {}
 
   /** Why a commit would be refused, as of the last look that the clusters answered; null if it would not. */

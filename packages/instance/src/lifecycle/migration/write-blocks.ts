@@ -14,8 +14,6 @@ export interface WantedBlocks {
   destination: boolean | null;
 }
 
-type DecidingFields = Pick<MigrationRecord, 'options' | 'phase' | 'failure' | 'reversal'>;
-
 const undecided: WantedBlocks = { source: null, destination: null };
 
 /**
@@ -36,14 +34,14 @@ const illegalOperation = 20;
  * once the time is recorded from which a reverse reads. The source does from the commit on. A failure before the
  * opening releases the source and leaves the destination closed.
  */
-export function wantedBlocks(record: DecidingFields): WantedBlocks {
+export function wantedBlocks(record: MigrationRecord): WantedBlocks {
   const blocked = blockedClusters(record.options.enableUserWriteBlocking);
   if (!blocked.destination) return undecided;
   const wanted = wantedByPhase(record);
   return blocked.source ? wanted : { ...wanted, source: null };
 }
 
-function wantedByPhase({ phase, failure, reversal }: DecidingFields): WantedBlocks {
+function wantedByPhase({ phase, failure, reversal }: MigrationRecord): WantedBlocks {
   const isCommitting = phase === 'committing';
   if (failure !== null) return { source: isCommitting ? false : null, destination: true };
   if (phase === 'opening') return { source: true, destination: reversal?.openedAt === null };
@@ -52,17 +50,14 @@ function wantedByPhase({ phase, failure, reversal }: DecidingFields): WantedBloc
 }
 
 /** The role of a cluster in the migration now: a reverse swaps the roles. */
-export function sideOf(
-  { source, destination }: Pick<MigrationRecord, 'source' | 'destination'>,
-  clusterId: string,
-): keyof WantedBlocks | null {
+export function sideOf({ source, destination }: MigrationRecord, clusterId: string): keyof WantedBlocks | null {
   if (source.clusterId === clusterId) return 'source';
   return destination.clusterId === clusterId ? 'destination' : null;
 }
 
 /** A block that a caller asks for during a bounded time, and whose failure ends nothing. */
 export interface BlockWish {
-  clock: Pick<Runtime['clock'], 'sleep'>;
+  clock: Runtime['clock'];
   within_ms: number;
   /** @param failure null when the cluster has carried it out */
   onOutcome: (failure: { error: unknown } | null) => void;
@@ -77,7 +72,7 @@ export interface BlockWish {
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses, unless it is a wish
  */
 export async function applyWriteBlock(
-  deps: BothClusters & { records: Pick<MigrationRecords, 'read'> },
+  deps: BothClusters & { records: MigrationRecords },
   side: keyof WantedBlocks,
   signal: AbortSignal,
   wish: BlockWish | null = null,
@@ -104,7 +99,7 @@ export async function applyWriteBlock(
 }
 
 async function send(
-  { retrying }: Pick<Runtime, 'retrying'>,
+  { retrying }: Runtime,
   cluster: ClusterClient,
   wanted: boolean,
   wish: BlockWish | null,

@@ -37,7 +37,7 @@ export class DetailsPublisher {
 }
 
 /** Publishes that there is nothing to show: Redis may still have the details of a migration that was cleaned up. */
-export function publishNoDetails(fleet: Pick<Fleet, 'publishDetails'>): void {
+export function publishNoDetails(fleet: Fleet): void {
   fleet.publishDetails('namespaces', namespacesDetails([]));
   fleet.publishDetails('history', emptyHistory());
   fleet.publishDetails('preflight', noFindings);

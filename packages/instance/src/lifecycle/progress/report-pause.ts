@@ -1,5 +1,5 @@
-import type { Clock } from '../../cluster/clock.js';
 import { type MigrationWatch, untilOrFor } from '../migration/migration-watch.js';
+import type { Runtime } from '../migration/runtime.js';
 
 /**
  * Waits until the next report is due: for a time, but not beyond a change of the permission to write, which users wait
@@ -7,8 +7,8 @@ import { type MigrationWatch, untilOrFor } from '../migration/migration-watch.js
  * @param watch of the migration; null while there is none
  */
 export async function reportPause(
-  watch: Pick<MigrationWatch, 'view' | 'until'> | null,
-  runtime: { readonly clock: Pick<Clock, 'sleep'> },
+  watch: MigrationWatch | null,
+  runtime: Runtime,
   longest_ms: number,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,6 +1,4 @@
-import type { ClusterClient } from '../../cluster/node-client.js';
-import type { MigrationWatch } from '../migration/migration-watch.js';
-import type { Runtime } from '../migration/runtime.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 
 /** Servers forget sessions, and with them the fence against former owners, after 30 minutes without use. */
 const sessionRefresh_ms = 5 * 60_000;
@@ -10,9 +8,7 @@ const sessionRefresh_ms = 5 * 60_000;
  * a former one may only be frozen.
  */
 export async function keepSessions(
-  runtime: { clock: Pick<Runtime['clock'], 'sleep'>; retrying: Runtime['retrying'] },
-  destination: Pick<ClusterClient, 'router'>,
-  watch: Pick<MigrationWatch, 'view'>,
+  { runtime, destination, watch }: MigrationDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   while (watch.view.record.phase !== 'committed') {

@@ -7,9 +7,9 @@ const answerAgain_ms = 500;
 
 /** Shows a cleanup, which asks through the migration's record, that this process is at work; until the signal. */
 export async function answerMemberChecks(
-  watch: Pick<MigrationWatch, 'until'>,
-  own: Pick<OwnTasks, 'set'>,
-  clock: Pick<Clock, 'sleep'>,
+  watch: MigrationWatch,
+  own: OwnTasks,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
   for (let answered: string | undefined; !signal.aborted;) {

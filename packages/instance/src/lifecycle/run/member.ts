@@ -1,17 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Timestamp } from 'mongodb';
 import type { Catalog } from '../../catalog/namespace.js';
 import { compileSelectors } from '../../catalog/namespace-filter.js';
-import type { Clock } from '../../cluster/clock.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 import { hasPredecessor } from '../../store/epochs.js';
 import { SessionFence } from '../../store/session-fence.js';
 import { keepsBalancer, sourceShardOf, swapsOf } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
-import type { DrainedRound, TaskRecord, TaskRecords } from '../../store/task-record.js';
+import type { DrainedRound, TaskRecord } from '../../store/task-record.js';
 import { DdlFollower, type DdlSource, type JournalPosition } from '../task/follow-ddl.js';
 import { followedCatalog } from '../task/followed-catalog.js';
 import { IdleTasks } from '../leader/idle.js';
@@ -22,7 +20,7 @@ import {
   type MigrationDependencies,
   readStartCatalog,
 } from '../migration/migration-dependencies.js';
-import { type MigrationView, type MigrationWatch, untilOrFor } from '../migration/migration-watch.js';
+import { type MigrationView, untilOrFor } from '../migration/migration-watch.js';
 import { recreateCapped } from '../task/recreate-capped.js';
 import { taskCollection, taskCollections } from '../task/task-collections.js';
 import { endWhenReplaced, type Replacement } from '../task/task-replaced.js';
@@ -105,7 +103,7 @@ export async function syncTasks(
 /** Once the opening is decided, failures of a source that goes away do not matter. */
 export async function isOfNoMatter(
   error: unknown,
-  watch: Pick<MigrationDependencies['watch'], 'refresh'>,
+  watch: MigrationDependencies['watch'],
   signal: AbortSignal,
 ): Promise<boolean> {
   if (signal.aborted || isStale(error)) return false;
@@ -202,24 +200,13 @@ async function fenceFormerOwner(deps: MigrationDependencies, record: TaskRecord,
   await new SessionFence(destination, runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);
 }
 
-/** What a task asks while the migration commits. */
-interface CommitDependencies {
-  watch: Pick<MigrationWatch, 'view' | 'until'>;
-  fleet: Pick<Fleet, 'wake'>;
-  runtime: { clock: Pick<Clock, 'sleep'> };
-  taskRecords: Pick<TaskRecords, 'update'>;
-}
-
-/** The stats that show writes above the commit time. */
-type LateStats = Pick<TaskStats, 'writesAbove' | 'readBelow'>;
-
 /**
  * Drains every commit round; afterwards reports writes that come too late, until the opening is decided.
  * @param before what an earlier process has reported: its late writes stay reported while they are read again
  */
 export async function followCommit(
-  deps: CommitDependencies,
-  sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'drain'> & { stats(): LateStats },
+  deps: MigrationDependencies,
+  sync: SyncPipeline,
   before: TaskRecord['drained'],
   stop: AbortSignal,
   hard: AbortSignal,
@@ -254,8 +241,8 @@ export async function followCommit(
  * not fill its memory.
  */
 export async function followSeal(
-  { watch }: Pick<CommitDependencies, 'watch'>,
-  sync: Pick<SyncPipeline, 'seal'>,
+  { watch }: MigrationDependencies,
+  sync: SyncPipeline,
   stop: AbortSignal,
 ): Promise<void> {
   const { commit } = (await watch.until(({ record }) => record.commit?.sealed === true, stop)).record;
@@ -274,7 +261,7 @@ function isNews(found: DrainedRound, reported: DrainedRound | null): boolean {
 
 function drainedRound(
   round: number,
-  stats: LateStats,
+  stats: TaskStats,
   before: TaskRecord['drained'],
   lastLook: Timestamp | null,
 ): DrainedRound {

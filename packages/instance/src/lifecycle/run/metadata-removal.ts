@@ -1,9 +1,8 @@
-import type { Clock } from '../../cluster/clock.js';
 import type { NodeClient } from '../../cluster/node-client.js';
-import type { Logger } from '../../logging/logger.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { swapsOf } from '../../store/reversal.js';
+import type { Runtime } from '../migration/runtime.js';
 import { migrationName, type MigrationWatch } from '../migration/migration-watch.js';
 
 /** Pause between two looks: a committed process has nothing else to do, and a cleanup is not urgent news. */
@@ -19,8 +18,8 @@ export class MetadataRemoval {
   /** @param home router or replica set of the cluster with the metadata */
   constructor(
     private readonly home: NodeClient,
-    private readonly runtime: { readonly clock: Pick<Clock, 'sleep'>; readonly logger: Pick<Logger, 'info'> },
-    private readonly migration: Pick<MigrationWatch, 'until' | 'view'>,
+    private readonly runtime: Runtime,
+    private readonly migration: MigrationWatch,
   ) {}
 
   get isRemoved(): boolean {

@@ -63,7 +63,7 @@ export class MigrationRun {
     this.removal = new MetadataRemoval(home.router, runtime, watch);
   }
 
-  get watch(): Pick<MigrationWatch, 'view' | 'journalled' | 'until'> {
+  get watch(): MigrationWatch {
     return this.#watch;
   }
 
@@ -130,15 +130,14 @@ export class MigrationRun {
       if (!this.view.record.sourceReleased) this.#afterFailure = this.#releaseSource();
       return;
     }
-    const { runtime, destination } = this.deps;
     this.#work = Promise.all([
       this.#guarded(this.#end.signal, (signal) => this.#watchUntilCommitted(signal)),
       this.#guarded(this.#end.signal, (signal) => leadWhenElected(this.#migration, signal)),
-      this.#guarded(this.#end.signal, (signal) => keepSessions(runtime, destination, this.#watch, signal)),
+      this.#guarded(this.#end.signal, (signal) => keepSessions(this.#migration, signal)),
       this.#guarded(this.#end.signal, (signal) => this.#own.endWhenReplaced(signal)),
     ]).then(() => undefined);
     this.#beginFollowing();
-    void answerMemberChecks(this.#watch, this.#own, runtime.clock, this.#end.signal);
+    void answerMemberChecks(this.#watch, this.#own, this.deps.runtime.clock, this.#end.signal);
     void this.#watchFailure();
     void this.removal.watch(this.#end.signal);
     this.#afterFailure = this.#work.then(() => this.#releaseSource());

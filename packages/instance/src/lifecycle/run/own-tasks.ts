@@ -13,8 +13,8 @@ export class OwnTasks {
     readonly ids: readonly string[],
     private readonly owner: TaskRecord['owner'],
     private readonly records: TaskRecords,
-    private readonly watch: Pick<MigrationWatch, 'view' | 'refresh' | 'until'>,
-    private readonly fleet: Pick<Fleet, 'isReplaced'>,
+    private readonly watch: MigrationWatch,
+    private readonly fleet: Fleet,
   ) {}
 
   /** As last read, those that exist. */

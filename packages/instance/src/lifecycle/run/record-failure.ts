@@ -3,7 +3,7 @@ import type { MigrationRecords } from '../../store/migration-record.js';
 
 /** Where a process records its failure. */
 export interface FailureRecord {
-  records: Pick<MigrationRecords, 'fail'>;
+  records: MigrationRecords;
   /** Reads the durable state: whether another process has taken the tasks. Rejects as `MigrationWatch.refresh`. */
   isReplaced: () => Promise<boolean>;
 }

@@ -9,10 +9,7 @@ const again_ms = 60_000;
  * After a failure before the opening: allows user writes on the source again. It retries until it succeeds, since
  * nobody else does it. Does nothing where the migration has not failed, or was cleaned up.
  */
-export async function releaseSource(
-  deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>,
-  signal: AbortSignal,
-): Promise<void> {
+export async function releaseSource(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
   const { clock, logger } = deps.runtime;
   while (!signal.aborted) {
     try {
@@ -29,10 +26,7 @@ export async function releaseSource(
   }
 }
 
-async function release(
-  deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>,
-  signal: AbortSignal,
-): Promise<void> {
+async function release(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
   const { watch, records } = deps;
   const { record } = await watch.refresh(signal);
   if (record.failure === null || wantedBlocks(record).source === null) return;

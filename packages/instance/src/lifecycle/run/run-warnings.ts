@@ -13,7 +13,7 @@ import type { Runtime } from '../migration/runtime.js';
 export function runWarnings(
   { record, tasks }: MigrationView,
   isReversing: boolean,
-  { retries, config }: Pick<Runtime, 'retries' | 'config'>,
+  { retries, config }: Runtime,
 ): Warning[] {
   const warnings: Warning[] = [...record.warnings, ...skippedWarnings(record.skippedIndexes ?? [])];
   const unstarted = record.taskIds.filter((id) => tasks.get(id)?.started !== true);

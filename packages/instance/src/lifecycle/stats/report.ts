@@ -17,7 +17,7 @@ interface Sample {
 export class Rates {
   readonly #samples: Sample[] = [];
 
-  constructor(private readonly clock: Pick<Clock, 'monotonic_ms'>) {}
+  constructor(private readonly clock: Clock) {}
 
   /**
    * Takes the present totals and returns the rates.

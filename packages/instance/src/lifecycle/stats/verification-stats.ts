@@ -25,7 +25,7 @@ export function verificationStats(verifier: TaskVerifier, readiness: Verificatio
  * One count for both sides: a document that one side lacked when it was compared counts for both. Both sides are read
  * at different times, so the documents that each one showed differ while the data is the same.
  */
-function countsOf({ store, hasCompared }: Pick<TaskVerifier, 'store' | 'hasCompared'>) {
+function countsOf({ store, hasCompared }: TaskVerifier) {
   let [estimated, hashed, scanned, total] = [0, 0, 0, 0];
   let hasStarted = false;
   for (const stored of store.collections) {

@@ -3,7 +3,6 @@ import { runTogether } from '../../store/run-together.js';
 import { Condition } from '../../store/condition.js';
 import type { Journalled } from '../migration/migration-watch.js';
 import type { SyncPipeline } from './sync-pipeline.js';
-import type { TaskDdl } from './task-ddl.js';
 
 /** Where a sync task learns of DDL changes. */
 export interface DdlSource {
@@ -27,11 +26,6 @@ export interface JournalPosition {
   acknowledged: number;
 }
 
-/** What following asks of a sync task. */
-interface FollowingSync extends Pick<SyncPipeline, 'setDdlWatermark' | 'acknowledge'> {
-  readonly ddlChanges: Pick<TaskDdl, 'learn' | 'quiet' | 'takeOver'>;
-}
-
 /**
  * Follows the DDL journal for one sync task. It suspends the collections of new entries before the DDL watermark passes
  * them. It acknowledges an entry once nothing of those collections is in flight. It adopts the results of entries that
@@ -44,7 +38,7 @@ export class DdlFollower {
   readonly #readOn = new Condition();
 
   constructor(
-    private readonly sync: FollowingSync,
+    private readonly sync: SyncPipeline,
     private readonly source: DdlSource,
     { read, taken, acknowledged }: JournalPosition,
   ) {

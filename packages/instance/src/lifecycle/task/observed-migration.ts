@@ -23,7 +23,7 @@ export class ObservedMigration implements MigrationToVerify {
 
   constructor(
     private readonly deps: MigrationDependencies,
-    private readonly sync: Pick<SyncPipeline, 'taskId' | 'stats'>,
+    private readonly sync: SyncPipeline,
   ) {
     this.#catalog = new VerificationCatalog(deps);
   }

@@ -6,9 +6,9 @@ export class OwnedRecord {
   #confirmed_ms: number;
 
   constructor(
-    private readonly records: Pick<TaskRecords, 'update'>,
-    private readonly task: Pick<TaskRecord, '_id' | 'epoch'>,
-    private readonly clock: Pick<Clock, 'monotonic_ms'>,
+    private readonly records: TaskRecords,
+    private readonly task: TaskRecord,
+    private readonly clock: Clock,
     private readonly hard: AbortSignal,
   ) {
     this.#confirmed_ms = clock.monotonic_ms();

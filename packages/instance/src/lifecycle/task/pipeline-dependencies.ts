@@ -36,14 +36,14 @@ export interface SyncPipelineDependencies {
    * Above this number of pending re-reads, a range of them is copied again. The default is the re-read set's own bound.
    */
   rereadRequestsMax?: number;
-  filter: Pick<NamespaceFilter, 'includes'>;
-  remap: Pick<NamespaceRemap, 'toDestination'>;
+  filter: NamespaceFilter;
+  remap: NamespaceRemap;
   /** The task's part of a new collection on the source; null when it has none. */
   taskOf: (followed: FollowedEntry) => TaskCollection | null;
   /** Called immediately when a stage fails, while writes in flight still finish. */
   onFailure: (error: unknown) => void;
   /** Wakes the leader and the other tasks to read the task's record. */
-  fleet: Pick<Fleet, 'wake'>;
+  fleet: Fleet;
   /** Waits for the position of the task's stream. */
   patience: StreamPatience;
   /**

@@ -12,8 +12,8 @@ export interface ReliefStages {
   clock: Clock;
   /** Partitions by the UUID of their collection. */
   tables: ReadonlyMap<string, PartitionTable>;
-  dispatcher: Pick<EventDispatcher, 'latest'>;
-  copier: Pick<Copier, 'isTaken' | 'reopened'>;
+  dispatcher: EventDispatcher;
+  copier: Copier;
   /** Whether writes to a collection are suspended. */
   isSuspended: (uuid: string) => boolean;
 }

@@ -2,11 +2,10 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import { earlier } from '../../apply/apply-worker.js';
 import type { ApplyWorkers } from '../../apply/apply-workers.js';
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
-import type { Clock } from '../../cluster/clock.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
-import type { InstanceConfig } from '../../config/instance-schema.js';
 import type { RereadSet } from '../../store/reread-set.js';
 import type { Condition } from '../../store/condition.js';
+import type { Runtime } from '../migration/runtime.js';
 import type { OwnedRecord } from './owned-record.js';
 import type { TaskTables } from './task-tables.js';
 import { storedHotDocuments } from '../stats/hot-documents.js';
@@ -30,18 +29,18 @@ const ownerUnconfirmedMax_ms = 10 * 60_000;
 
 /** Upper bounds of the checkpoint. */
 export interface CheckpointStages {
-  runtime: { clock: Pick<Clock, 'monotonic_ms' | 'sleep'>; config: Pick<InstanceConfig, 'checkpoint_ms'> };
-  dispatcher: Pick<EventDispatcher, 'position' | 'latest' | 'lastWrite'>;
-  applyWorkers: Pick<ApplyWorkers, 'oldest' | 'oldestOf'>;
-  rereads: Pick<RereadSet, 'oldestPending' | 'forgetReadings'>;
-  followed: Pick<TaskTables, 'tables'>;
-  unknown: Pick<UnknownCollections, 'oldestWaiting'>;
+  runtime: Runtime;
+  dispatcher: EventDispatcher;
+  applyWorkers: ApplyWorkers;
+  rereads: RereadSet;
+  followed: TaskTables;
+  unknown: UnknownCollections;
   /** Signalled after every stored checkpoint. */
-  progressed: Pick<Condition, 'changed'>;
+  progressed: Condition;
   stats(): TaskStats;
   record: OwnedRecord;
   /** The verifiers of all tasks begin once every copy is recorded as done. */
-  fleet: Pick<Fleet, 'wake'>;
+  fleet: Fleet;
 }
 
 /** Keeps the durable checkpoint of a sync task: everything below it is durable on the destination. */

@@ -34,7 +34,7 @@ export interface TaskCollection {
 /** Which documents of a collection are migrated, and under which name. */
 export interface TaskChoice {
   filter: Pick<NamespaceFilter, 'documentFilter'>;
-  remap: Pick<NamespaceRemap, 'toDestination'>;
+  remap: NamespaceRemap;
   /** Absent: collections are copied in `_id` order. */
   order?: OrderChoice;
 }

@@ -11,13 +11,13 @@ import type { UnknownCollections } from './unknown-collections.js';
 
 /** The stages of a sync task that DDL changes concern. */
 export interface DdlStages {
-  followed: Pick<TaskTables, 'tables' | 'taskOf' | 'know' | 'rename' | 'remove'>;
-  unknown: Pick<UnknownCollections, 'resolve'>;
-  applyWorkers: Pick<ApplyWorkers, 'park' | 'resume' | 'forget' | 'answered'>;
-  copier: Pick<Copier, 'suspend' | 'resume' | 'remove' | 'quiet'>;
-  rereader: Pick<Rereader, 'suspend' | 'quiet'>;
-  rereads: Pick<RereadSet, 'forget'>;
-  storage: Pick<TaskStorage, 'forgetCopy'>;
+  followed: TaskTables;
+  unknown: UnknownCollections;
+  applyWorkers: ApplyWorkers;
+  copier: Copier;
+  rereader: Rereader;
+  rereads: RereadSet;
+  storage: TaskStorage;
   /** Starts to follow a collection, if the task has a part in it. */
   begin(entry: FollowedEntry, signal: AbortSignal): Promise<void>;
 }

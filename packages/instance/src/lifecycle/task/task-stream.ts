@@ -23,7 +23,7 @@ export class TaskStream implements RoutedStream {
 
   /** @param startAt the first cluster time to read */
   constructor(
-    private readonly deps: Pick<SyncPipelineDependencies, 'runtime' | 'source' | 'shardId' | 'patience'>,
+    private readonly deps: SyncPipelineDependencies,
     private readonly dispatcher: EventDispatcher,
     private readonly workers: ApplyWorkers,
     private readonly budget: ByteBudget,

@@ -19,7 +19,7 @@ export class TaskTables {
   /** @param known UUIDs of all collections that are or were in the catalog */
   constructor(
     known: ReadonlySet<string>,
-    private readonly remap: Pick<NamespaceRemap, 'toDestination'>,
+    private readonly remap: NamespaceRemap,
   ) {
     this.#known = new Set(known);
   }

@@ -13,7 +13,7 @@ export interface TaskWriters {
 
 /** Assigns the sessions of a task: one for re-reads, one to each apply worker, the rest to the copy. */
 export function taskWriters(
-  destination: Pick<ClusterClient, 'router' | 'shardIds'>,
+  destination: ClusterClient,
   retrying: Retrying,
   record: TaskRecord,
   applyWorkers: number,

@@ -19,7 +19,7 @@ export class VerificationCatalog {
   #atStart: Catalog | null = null;
   #last: CatalogToVerify | null = null;
 
-  constructor(private readonly deps: Pick<MigrationDependencies, 'watch' | 'journal' | 'metadata' | 'source'>) {}
+  constructor(private readonly deps: MigrationDependencies) {}
 
   /** After the DDL changes that are applied now. */
   async read(signal: AbortSignal): Promise<CatalogToVerify> {

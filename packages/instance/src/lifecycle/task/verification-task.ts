@@ -39,7 +39,7 @@ export class VerifiedTask {
   /** @param tasks of this process, which share its memory */
   constructor(
     private readonly deps: MigrationDependencies,
-    private readonly sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'stats' | 'readAnew'>,
+    private readonly sync: SyncPipeline,
     before: TaskVerification | null,
     tasks: number,
     private readonly hard: AbortSignal,
@@ -98,7 +98,7 @@ export class VerifiedTask {
 
   /** A commit waits for the plans of all changes that it contains. */
   async #keepPlanned(signal: AbortSignal): Promise<void> {
-    for (let stored = -1; ; ) {
+    for (let stored = -1; ;) {
       await this.#verifier.planned.until(() => this.#verifier.plannedUpTo > stored, signal);
       stored = this.#verifier.plannedUpTo;
       await this.#save();
@@ -197,7 +197,7 @@ export class VerifiedTask {
 
 function verifierDependencies(
   deps: MigrationDependencies,
-  sync: Pick<SyncPipeline, 'taskId' | 'stats'>,
+  sync: SyncPipeline,
   tasks: number,
   storage: VerificationStorage,
 ): VerifierDependencies {

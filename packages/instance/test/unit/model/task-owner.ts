@@ -19,6 +19,9 @@ import { JournalModel } from './journal-model.js';
 import type { Scheduler } from './scheduler.js';
 import type { TaskView } from './task-view.js';
 import { modelStart } from './source-history.js';
+import { only } from '../../../../api/test/unit/only.js';
+import type { NamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+import type { Fleet } from '@convoy/api/fleet/fleet';
 
 const config = parseInstanceConfig({
   flags: {
@@ -134,11 +137,11 @@ export class TaskOwner {
         beginsCopied: false,
         bytesMax: 2 ** 16,
         rereadRequestsMax: this.rereadRequestsMax,
-        filter: { includes: () => true },
+        filter: only<NamespaceFilter>({ includes: () => true }),
         remap: noRemap,
         taskOf: (followed) => this.view.taskOf(followed),
         onFailure: () => undefined,
-        fleet: journal,
+        fleet: only<Fleet>({ wake: () => journal.wake() }),
         patience: { isAwaited: () => false, isIdle: () => false },
         recreate: () => Promise.reject(new Error('there are no capped collections')),
       },

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import { RecentLogs } from '../../../src/logging/recent-logs.js';
 import { publishLogs } from '../../../src/process/publish-logs.js';
+import { only } from '../../../../api/test/unit/only.js';
+import type { Clock } from '../../../src/cluster/clock.js';
 
 const line = '{"level":"warn","time":"2026-01-01T00:00:00.000Z","event":"retry","msg":"x"}';
 
@@ -22,7 +24,7 @@ async function published(steps: readonly ((recent: RecentLogs) => void)[]): Prom
     return Promise.resolve();
   };
   const clock = { monotonic_ms: () => now_ms, sleep };
-  await publishLogs(recent, fleet as Parameters<typeof publishLogs>[1], clock, ending.signal);
+  await publishLogs(recent, fleet as Parameters<typeof publishLogs>[1], only<Clock>(clock), ending.signal);
   return sizes;
 }
 

@@ -6,6 +6,10 @@ import { createLogger } from '../../../../src/logging/logger.js';
 import type { FleetCommands } from '../../../../src/store/fleet-commands.js';
 import { viewWith } from '../../model/migration-state.js';
 import { never } from '../../model/parts.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
+import type { JoinedMigration } from '../../../../src/lifecycle/run/joined-migration.js';
+import type { Fleet } from '@convoy/api/fleet/fleet';
 
 const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
 const last = { id: 'x', number: 1, turn: 0 };
@@ -28,14 +32,16 @@ beforeEach(() => {
   taken = [];
   now_ms = 0;
   missed = new MissedCommands(
-    {
+    only<Runtime>({
       clock: { monotonic_ms: () => now_ms, now_ms: () => 0, sleep: () => Promise.resolve(), random: () => 0 },
       logger: createLogger({ verbosity: 'FATAL' }),
-    },
+    }),
     'b',
-    { recorded: () => Promise.resolve(viewWith({ options, fleetCommands: { noted: 1, last: commands } })) },
+    only<JoinedMigration>({
+      recorded: () => Promise.resolve(viewWith({ options, fleetCommands: { noted: 1, last: commands } })),
+    }),
     { start: accept('start'), pause: accept('pause'), resume: accept('resume'), reverse: accept('reverse') },
-    { isReplaced: () => Promise.resolve(isReplaced) },
+    only<Fleet>({ isReplaced: () => Promise.resolve(isReplaced) }),
   );
 });
 

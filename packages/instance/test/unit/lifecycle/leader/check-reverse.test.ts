@@ -4,10 +4,13 @@ import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { checkReverse, requireAnswer } from '../../../../src/lifecycle/leader/check-reverse.js';
-import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { MigrationRecords, MigrationRecord } from '../../../../src/store/migration-record.js';
 import { awayError, FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { recordWith, reversalWith, roundWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
+import type { Clock } from '../../../../src/cluster/clock.js';
 
 const [former, next] = [
   { name: 'cluster0', clusterId: '01' },
@@ -56,8 +59,8 @@ async function check(records: MigrationRecord[]): Promise<void> {
     return fakeCluster({ router, version: [6, 0, 0] });
   };
   await checkReverse({
-    runtime: { retrying: once },
-    records: { read: () => Promise.resolve(records.shift() ?? null) },
+    runtime: only<Runtime>({ retrying: once }),
+    records: only<MigrationRecords>({ read: () => Promise.resolve(records.shift() ?? null) }),
     former: { ...clusterWith(shardIds), ...former },
     next: { ...clusterWith(nextIds), ...next },
     record: recordIn('committed', 0),
@@ -108,7 +111,11 @@ it.each([
   ['is another cluster', () => Promise.reject(new ConvoyError('wrongCluster')), 'wrongCluster'],
 ])('a former source that %s refuses a reverse', async (_what, command: () => Promise<Document>, error) => {
   const cluster = fakeCluster({ router: Object.assign(new FakeNodeClient('router', () => ({})), { command }) });
-  await expect(requireAnswer({ clock: { sleep: settled } }, cluster, never)).rejects.toMatchObject({ error });
+  await expect(
+    requireAnswer(only<Runtime>({ clock: only<Clock>({ sleep: settled }) }), cluster, never),
+  ).rejects.toMatchObject({
+    error,
+  });
 });
 
 it('every shard has to answer where shards are read directly', async () => {
@@ -121,6 +128,10 @@ it('every shard has to answer where shards are read directly', async () => {
       ['shard1', client('shard1')],
     ]),
   });
-  await requireAnswer({ clock: { sleep: () => new Promise(() => undefined) } }, cluster, never);
+  await requireAnswer(
+    only<Runtime>({ clock: only<Clock>({ sleep: () => new Promise(() => undefined) }) }),
+    cluster,
+    never,
+  );
   expect(asked).toEqual(['router', 'shard0', 'shard1']);
 });

@@ -9,6 +9,8 @@ import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { depsWith } from '../../model/deps-with.js';
 import { recordWith, roundWith, taskWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
 
 let rounds: CommitRound[];
 let totals_bytes: MigrationRecord['estimatedTotalBytes'][];
@@ -102,7 +104,7 @@ async function commit(): Promise<void> {
     readSource: () => Promise.resolve([]),
     changedAfter: (time: bigint) => changedAfter(time),
   };
-  await drainRounds(deps, ddlChanges, never);
+  await drainRounds(deps, only<DdlLeader>(ddlChanges), never);
 }
 
 /** A round that an earlier leader began this many seconds before the source's present time. */

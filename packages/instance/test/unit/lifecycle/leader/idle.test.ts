@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest';
 import { IdleDetector, IdleTasks } from '../../../../src/lifecycle/leader/idle.js';
 import { recordWith, taskWith } from '../../model/migration-state.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { Clock } from '../../../../src/cluster/clock.js';
+import type { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
 
 let now_ms = 5_000;
 const clock = { monotonic_ms: () => now_ms };
 
 it('a value is idle once it has not changed for some time, until its first change', () => {
-  const idle = new IdleDetector(clock, 100);
+  const idle = new IdleDetector(only<Clock>(clock), 100);
   const looks: [number, string][] = [
     [0, 'a'],
     [99, 'a'],
@@ -26,7 +29,7 @@ it('a value is idle once it has not changed for some time, until its first chang
 it('tasks are idle after ten seconds without work, and not while a commit is requested', () => {
   const task = taskWith({ eventsApplied: 1, copied: { bytes: 1, documents: 1 }, copyDone: true });
   const view = { record: recordWith({ phase: 'syncing' }), tasks: new Map([['a', task]]) };
-  const idle = new IdleTasks({ view }, clock);
+  const idle = new IdleTasks(only<MigrationWatch>({ view }), only<Clock>(clock));
   const after = (later_ms: number): boolean => {
     now_ms += later_ms;
     return idle.isIdle();

@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../../src/cluster/clock.js';
 import { ClusterWatch } from '../../../../src/lifecycle/migration/cluster-watch.js';
 import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client.js';
+import { only } from '../../../../../api/test/unit/only.js';
 
 const { signal } = new AbortController();
 
 /** A clock on which every measurement takes this long, and a sleep no time. */
-function clockOf(look_ms: number): Pick<Clock, 'monotonic_ms' | 'sleep'> {
+function clockOf(look_ms: number): Clock {
   let now_ms = 0;
-  return { monotonic_ms: () => (now_ms += look_ms), sleep: () => Promise.resolve() };
+  return only<Clock>({ monotonic_ms: () => (now_ms += look_ms), sleep: () => Promise.resolve() });
 }
 
 function routerOf(t: number): FakeNodeClient {

@@ -9,6 +9,8 @@ import type { MigrationRecord } from '../../../../src/store/migration-record.js'
 import { awayError, FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
 import { recordWith, reversalWith } from '../../model/migration-state.js';
 import { never, once, settled, times } from '../../model/parts.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 
 const ids = { cluster0: '00', cluster1: '01' };
 const committed = recordWith({
@@ -42,7 +44,7 @@ beforeEach(() => {
   records = { cluster0: null, cluster1: null };
   comesBack = { cluster0: Promise.resolve(), cluster1: Promise.resolve() };
   [closed, logged] = [[], []];
-  clusters = new ConfiguredClusters({ config, retrying: once, logger }, connect);
+  clusters = new ConfiguredClusters(only<Runtime>({ config, retrying: once, logger }), connect);
 });
 
 /** Takes the errors of a log. */
@@ -106,7 +108,7 @@ it('reports what it waits for until it is there, with hosts only for those who m
   const away = awayError({ 'db.example:27017': new MongoNetworkError('connect', { cause }) });
   let tries = 0;
   const waiting = new ConfiguredClusters(
-    { config, logger, retrying: times(2) },
+    only<Runtime>({ config, logger, retrying: times(2) }),
     async (config, name, access, signal) =>
       name === 'cluster0' && (tries += 1) === 1
         ? Promise.reject(away)

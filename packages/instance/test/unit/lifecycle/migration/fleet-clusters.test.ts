@@ -3,6 +3,8 @@ import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import { makeIdentity } from '../../../../../api/test/unit/fleet/fleet-behaviour.js';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { clusterIdsOf, refuseOtherClusters } from '../../../../src/lifecycle/migration/fleet-clusters.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 
 const own = { cluster0: 'x', cluster1: 'y' };
 
@@ -44,12 +46,12 @@ describe('refuseOtherClusters', () => {
 });
 
 it('clusters have ids once both are reached', () => {
-  expect(clusterIdsOf(new Map([['cluster0', { clusterId: 'x' }]]))).toBeNull();
+  expect(clusterIdsOf(new Map([['cluster0', only<ClusterClient>({ clusterId: 'x' })]]))).toBeNull();
   expect(
     clusterIdsOf(
       new Map([
-        ['cluster0', { clusterId: 'x' }],
-        ['cluster1', { clusterId: 'y' }],
+        ['cluster0', only<ClusterClient>({ clusterId: 'x' })],
+        ['cluster1', only<ClusterClient>({ clusterId: 'y' })],
       ]),
     ),
   ).toEqual(own);

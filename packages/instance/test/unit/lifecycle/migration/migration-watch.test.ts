@@ -4,11 +4,13 @@ import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { Timestamp } from 'mongodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MigrationWatch, untilOrFor } from '../../../../src/lifecycle/migration/migration-watch.js';
-import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { TaskRecord } from '../../../../src/store/task-record.js';
+import type { MigrationRecords, MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { TaskRecords, TaskRecord } from '../../../../src/store/task-record.js';
 import { recordWith, taskWith, viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import { runtimeWith } from '../../model/deps-with.js';
 
 /** The longest pause between two reads without news. */
 const poll_ms = 1000;
@@ -80,7 +82,14 @@ beforeEach(async () => {
     taskReads += 1;
     return Promise.resolve([]);
   };
-  watch = new MigrationWatch({ read }, { ...unread, readAll }, fleet, { clock }, { record, tasks: new Map() }, []);
+  watch = new MigrationWatch(
+    only<MigrationRecords>({ read }),
+    only<TaskRecords>({ ...unread, readAll }),
+    fleet,
+    runtimeWith({ clock }),
+    { record, tasks: new Map() },
+    [],
+  );
   running = watch.run(stop.signal).catch(() => undefined);
   await rested();
 });
@@ -193,7 +202,16 @@ describe('news', () => {
     pauses_ms = [];
     const read = () => Promise.reject(new Error('nobody reads the record'));
     const end = AbortSignal.abort(new Error('the first pause is enough'));
-    await new MigrationWatch({ read }, unread, fleet, { clock }, view, []).run(end).catch(() => undefined);
+    await new MigrationWatch(
+      only<MigrationRecords>({ read }),
+      only<TaskRecords>(unread),
+      fleet,
+      runtimeWith({ clock }),
+      view,
+      [],
+    )
+      .run(end)
+      .catch(() => undefined);
     return pauses_ms[0];
   }
 
@@ -231,10 +249,10 @@ describe('a large fleet', () => {
       },
     };
     watch = new MigrationWatch(
-      { read },
-      tasks,
+      only<MigrationRecords>({ read }),
+      only<TaskRecords>(tasks),
       fleet,
-      { clock: { ...clock, monotonic_ms: () => now_ms } },
+      runtimeWith({ clock: { ...clock, monotonic_ms: () => now_ms } }),
       { record: { ...record, phase }, tasks: new Map(ids.map((id) => [id, taskOf(id)])) },
       ['shard7'],
     );
@@ -280,8 +298,8 @@ it('waiting for a condition or a time ends with the signal, and leaves nothing b
     return untilAborted<never>(signal, () => undefined);
   };
   const parts = {
-    watch: { until: (_: unknown, signal: AbortSignal) => wait(signal) },
-    runtime: { clock: { ...clock, sleep: (_: number, signal: AbortSignal) => wait(signal) } },
+    watch: only<MigrationWatch>({ until: (_: unknown, signal: AbortSignal) => wait(signal) }),
+    runtime: runtimeWith({ clock: { ...clock, sleep: (_: number, signal: AbortSignal) => wait(signal) } }),
   };
   const end = new AbortController();
   const waited = untilOrFor(parts, () => false, 100, end.signal);

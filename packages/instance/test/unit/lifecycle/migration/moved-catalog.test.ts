@@ -10,6 +10,7 @@ import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { recordWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
+import { depsWith } from '../../model/deps-with.js';
 
 const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', keepBalancer: true });
 let source: FakeCatalogServer;
@@ -38,7 +39,11 @@ function move(): void {
 }
 
 function moved(): Promise<Catalog | null> {
-  const clusters = { runtime: { retrying: once }, source: clusterOf(source), destination: clusterOf(destination) };
+  const clusters = depsWith({
+    runtime: { retrying: once },
+    source: clusterOf(source),
+    destination: clusterOf(destination),
+  });
   return movedCatalog(clusters, recordWith({ options }), committed, never);
 }
 

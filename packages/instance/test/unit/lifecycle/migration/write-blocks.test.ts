@@ -6,10 +6,18 @@ import type { CallOptions, NodeClient } from '../../../../src/cluster/node-clien
 import type { Retrying } from '../../../../src/cluster/retry.js';
 import { untilAborted } from '../../../../src/cluster/within.js';
 import { blocksAfterFailure, applyWriteBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
-import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
+import {
+  type MigrationRecords,
+  type MigrationPhase,
+  migrationPhases,
+  type MigrationRecord,
+} from '../../../../src/store/migration-record.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { recordWith, reversalWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
+import type { Clock } from '../../../../src/cluster/clock.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
 
@@ -140,10 +148,10 @@ describe('bringing a block into line', () => {
       return operation();
     };
     return {
-      runtime: { retrying },
+      runtime: only<Runtime>({ retrying }),
       source: { ...cluster, clusterId: '01' },
       destination: { ...cluster, clusterId: '02' },
-      records: { read },
+      records: only<MigrationRecords>({ read }),
     };
   }
 
@@ -211,7 +219,7 @@ describe('bringing a block into line', () => {
     });
 
     const wish = () => ({
-      clock: { sleep: () => new Promise<void>((resolve) => (passTime = resolve)) },
+      clock: only<Clock>({ sleep: () => new Promise<void>((resolve) => (passTime = resolve)) }),
       within_ms: 10_000,
       onOutcome: (outcome: { error: unknown } | null) => void outcomes.push(outcome),
     });
@@ -231,7 +239,9 @@ describe('bringing a block into line', () => {
 
     it('does not count if its record cannot be read', async () => {
       const records = { read: () => Promise.reject(new Error('away')) };
-      await expect(applyWriteBlock({ ...deps(), records }, 'source', never, wish())).rejects.toThrow('away');
+      await expect(
+        applyWriteBlock({ ...deps(), records: only<MigrationRecords>(records) }, 'source', never, wish()),
+      ).rejects.toThrow('away');
       expect(outcomes).toEqual([]);
     });
 

@@ -1,16 +1,19 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import { reportPause } from '../../../../src/lifecycle/progress/report-pause.js';
 import { Condition } from '../../../../src/store/condition.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import { runtimeWith } from '../../model/deps-with.js';
 
 let record: MigrationRecord;
 let changed: Condition;
-let watch: Pick<MigrationWatch, 'view' | 'until'>;
+let watch: MigrationWatch;
 let sleeps: { pause_ms: number; end: () => void }[];
-let runtime: Parameters<typeof reportPause>[1];
+let runtime: Runtime;
 let isOver: boolean;
 
 beforeEach(() => {
@@ -21,10 +24,10 @@ beforeEach(() => {
     await changed.until(() => condition(view), signal);
     return view;
   };
-  watch = { view, until };
-  runtime = {
+  watch = only<MigrationWatch>({ view, until });
+  runtime = runtimeWith({
     clock: { sleep: (pause_ms: number) => new Promise<void>((end) => sleeps.push({ pause_ms, end })) },
-  };
+  });
 });
 
 async function begin(of: typeof watch | null): Promise<void> {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { Binary } from 'mongodb';
 import { keepSessions } from '../../../../src/lifecycle/run/keep-sessions.js';
 import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { depsWith } from '../../model/deps-with.js';
 import { recordWith, taskWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
 
@@ -14,7 +15,14 @@ it('the sessions of all tasks are refreshed until the commit, whoever owns them'
     if (router.sent.length === 1) record.phase = 'committed';
     return Promise.resolve();
   };
-  await keepSessions({ clock: { sleep }, retrying: once }, fakeCluster({ router }), { view: { record, tasks } }, never);
+  await keepSessions(
+    depsWith({
+      runtime: { clock: { sleep }, retrying: once },
+      destination: fakeCluster({ router }),
+      watch: { view: { record, tasks } },
+    }),
+    never,
+  );
   expect(router.sent.map(({ command }) => command.refreshSessions as unknown)).toEqual([
     sessions.map((id) => ({ id })),
     sessions.map((id) => ({ id })),

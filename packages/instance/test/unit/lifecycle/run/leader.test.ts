@@ -5,14 +5,17 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { leadWhenElected, supervise } from '../../../../src/lifecycle/run/leader.js';
 import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { type MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
-import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { TaskRecord } from '../../../../src/store/task-record.js';
+import type { MigrationRecords, MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { TaskRecords, TaskRecord } from '../../../../src/store/task-record.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { clientWith } from '../../model/client-with.js';
 import { depsWith } from '../../model/deps-with.js';
 import { recordWith, taskWith, viewWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { Clock } from '../../../../src/cluster/clock.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 
 const refusal = new Error('IndexNotFound');
 let isReplaced: boolean;
@@ -194,7 +197,14 @@ describe('a leader whose migration syncs', () => {
     const records = { read: () => Promise.resolve(record), updateAsLeader };
     const read = (): Promise<TaskRecord[]> => Promise.resolve([task()]);
     const initial = { record, tasks: new Map([['rs', task()]]) };
-    const watch = new MigrationWatch(records, { readAll: read, readSome: read }, fleet, { clock }, initial, []);
+    const watch = new MigrationWatch(
+      only<MigrationRecords>(records),
+      only<TaskRecords>({ readAll: read, readSome: read }),
+      fleet,
+      only<Runtime>({ clock: only<Clock>(clock) }),
+      initial,
+      [],
+    );
     watching = watch.run(stop.signal).catch(() => undefined);
     const leading = depsWith({ records: { updateAsLeader }, leaderEpoch: 1 });
     supervised = supervise({ ...leading, watch }, stop.signal).then(() => void (isOver = true));

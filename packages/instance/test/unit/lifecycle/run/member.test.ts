@@ -4,15 +4,14 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { only } from '../../../../../api/test/unit/only.js';
 import { timeOf } from '../../../../src/cluster/cluster-time.js';
 import { followCommit, followSeal, isOfNoMatter } from '../../../../src/lifecycle/run/member.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { MigrationWatch, MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { SyncPipeline } from '../../../../src/lifecycle/task/sync-pipeline.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { Condition } from '../../../../src/store/condition.js';
 import { depsWith } from '../../model/deps-with.js';
 import { roundWith, statsWith, taskWith, viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
-
-type Sync = Parameters<typeof followCommit>[1];
 
 const round = (number: number, seconds = 1): CommitRound =>
   roundWith({ round: number, time: new Timestamp({ t: seconds, i: 1 }) });
@@ -35,7 +34,7 @@ async function reported(
     record.commit = round(3);
     return Promise.resolve();
   };
-  const deps = {
+  const deps = depsWith({
     watch: { view, until: () => Promise.resolve(view) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
@@ -43,14 +42,14 @@ async function reported(
       update: (_id: string, _epoch: number, set: Partial<TaskRecord>) =>
         Promise.resolve(void drained.push(set.drained ?? null)),
     },
-  };
+  });
   const sync = {
     taskId: 'a',
     epoch: 2,
     drain: () => Promise.resolve(true),
     stats: () => statsWith({ writesAbove: { writes, createsAndDrops, deletedIn: new Set(deletedIn) } }),
   };
-  await followCommit(deps, sync, before, never, never);
+  await followCommit(deps, only<SyncPipeline>(sync), before, never, never);
   return drained;
 }
 
@@ -87,7 +86,7 @@ it('a task reports that its stream has passed the last look, with the late write
     readBelow += 1n;
     return Promise.resolve();
   };
-  const deps = {
+  const deps = depsWith({
     watch: { view, until: () => Promise.resolve(view) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
@@ -95,14 +94,14 @@ it('a task reports that its stream has passed the last look, with the late write
       update: (_id: string, _epoch: number, set: Partial<TaskRecord>) =>
         Promise.resolve(void drained.push(set.drained ?? null)),
     },
-  };
+  });
   const stats = () =>
     statsWith({
       writesAbove: { writes: readBelow > timeOf(lastLook) ? 1 : 0, createsAndDrops: 0, deletedIn: new Set() },
       readBelow,
     });
   const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats };
-  await followCommit(deps, sync, null, never, never);
+  await followCommit(deps, only<SyncPipeline>(sync), null, never, never);
   expect(drained).toEqual([
     { round: 1, eventsAbove: 0, deletedIn: [] },
     { round: 1, eventsAbove: 1, deletedIn: [], lookedTo: lastLook },
@@ -121,7 +120,7 @@ it('a task reports again what a late copy of its earlier report has replaced, an
     if (looks === 4) view.record.phase = 'committed';
     return Promise.resolve();
   };
-  const deps = {
+  const deps = depsWith({
     watch: { view: { ...view, tasks }, until: () => Promise.resolve(view) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
@@ -132,9 +131,9 @@ it('a task reports again what a late copy of its earlier report has replaced, an
         return Promise.resolve();
       },
     },
-  };
+  });
   const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats: () => statsWith() };
-  await followCommit(deps, sync, null, never, never);
+  await followCommit(deps, only<SyncPipeline>(sync), null, never, never);
   const report = { round: 1, eventsAbove: 0, deletedIn: [] };
   expect([looks, drained]).toEqual([4, [report, report]]);
 });
@@ -145,7 +144,7 @@ it('a task leaves a round that it cannot drain as soon as a later one counts', a
   const view = viewWith({ phase: 'committing', commit: round(2) });
   const { record } = view;
   const sleep = () => Promise.resolve(void (record.phase = 'committed'));
-  const deps = {
+  const deps = depsWith({
     watch: { view, until: () => Promise.resolve({ ...view, record: { ...record } }) },
     fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
@@ -153,7 +152,7 @@ it('a task leaves a round that it cannot drain as soon as a later one counts', a
       update: (_id: string, _epoch: number, set: Partial<TaskRecord>) =>
         Promise.resolve(void drained.push(set.drained ?? null)),
     },
-  };
+  });
   /** The first time is too old to read at. */
   const drain = (time: bigint, isSuperseded: () => boolean) => {
     asked.push(time);
@@ -165,7 +164,13 @@ it('a task leaves a round that it cannot drain as soon as a later one counts', a
     expect(isSuperseded()).toBe(isTooOld);
     return Promise.resolve(!isTooOld);
   };
-  await followCommit(deps, { taskId: 'a', epoch: 2, drain, stats: () => statsWith() }, null, never, never);
+  await followCommit(
+    deps,
+    only<SyncPipeline>({ taskId: 'a', epoch: 2, drain, stats: () => statsWith() }),
+    null,
+    never,
+    never,
+  );
   expect(asked).toEqual([1n, 500n].map((seconds) => (seconds << 32n) + 1n));
   expect(drained).toEqual([{ round: 3, eventsAbove: 0, deletedIn: [] }]);
 });
@@ -180,7 +185,7 @@ it('a task that restarts while a commit is sealed stops draining once the openin
     expect(isSuperseded()).toBe(true);
     return Promise.resolve(false);
   };
-  await followCommit(depsWith({ watch }), only<Sync>({ drain }), null, never, never);
+  await followCommit(depsWith({ watch }), only<SyncPipeline>({ drain }), null, never, never);
 });
 
 it('a task seals its commit time once the leader has sealed it', async () => {
@@ -191,7 +196,11 @@ it('a task seals its commit time once the leader has sealed it', async () => {
     await changed.until(() => condition(view), signal);
     return view;
   };
-  const followed = followSeal({ watch: { view, until } }, { seal: (time) => void sealed.push(time) }, never);
+  const followed = followSeal(
+    depsWith({ watch: { view, until } }),
+    only<SyncPipeline>({ seal: (time) => void sealed.push(time) }),
+    never,
+  );
   await settled();
   expect(sealed).toEqual([]);
   view.record.commit = { ...round(2, 7), sealed: true };
@@ -202,7 +211,7 @@ it('a task seals its commit time once the leader has sealed it', async () => {
 
 it('a task ends once the opening is decided, and asks the source nothing more', async () => {
   const until = () => Promise.resolve(viewWith({ phase: 'opening', commit: round(2) }));
-  await followCommit(depsWith({ watch: { until } }), only<Sync>({}), null, never, never);
+  await followCommit(depsWith({ watch: { until } }), only<SyncPipeline>({}), null, never, never);
 });
 
 it.each([
@@ -212,7 +221,7 @@ it.each([
   ['opening', new ConvoyError('staleEpoch'), false],
 ] as const)('in %s the failure of a task (%s) does not matter: %s', async (phase, error, expected) => {
   const watch = { refresh: () => Promise.resolve(viewWith({ phase })) };
-  expect(await isOfNoMatter(error, watch, never)).toBe(expected);
+  expect(await isOfNoMatter(error, only<MigrationWatch>(watch), never)).toBe(expected);
 });
 
 describe('a task that waits for the end of the commit', () => {
@@ -230,7 +239,7 @@ describe('a task that waits for the end of the commit', () => {
     const view = { ...viewWith({ phase: 'committing', commit: round(1) }), tasks };
     ({ record } = view);
     [writesAbove, reported, wakes, changed] = [0, [], 0, new Condition()];
-    const deps = {
+    const deps = depsWith({
       watch: {
         view,
         until: async (condition: (seen: MigrationView) => boolean, signal: AbortSignal) => {
@@ -246,14 +255,14 @@ describe('a task that waits for the end of the commit', () => {
           return Promise.resolve(void tasks.set(id, taskWith(set)));
         },
       },
-    };
+    });
     const sync = {
       taskId: 'a',
       epoch: 1,
       drain: () => Promise.resolve(true),
       stats: () => statsWith({ writesAbove: { writes: writesAbove, createsAndDrops: 0, deletedIn: new Set() } }),
     };
-    ended = followCommit(deps, sync, null, never, never);
+    ended = followCommit(deps, only<SyncPipeline>(sync), null, never, never);
     await settled();
   });
 

@@ -8,6 +8,10 @@ import { FakeNodeClient, serverError } from '../../fake-node-client.js';
 import { recordWith, reversalWith } from '../../model/migration-state.js';
 import { never } from '../../model/parts.js';
 import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
+import type { Logger } from '../../../../src/logging/logger.js';
+import type { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
 
 const ended = new Error('ended');
 const recordAt = (seconds: number, turns = 0): MigrationRecord =>
@@ -38,8 +42,8 @@ async function lookAt(
   const view = { record: own, tasks: new Map<string, TaskRecord>() };
   const removal = new MetadataRemoval(
     new FakeNodeClient('home', { find }),
-    { clock, logger: { info: () => undefined } },
-    { view, until: () => Promise.resolve(view) },
+    only<Runtime>({ clock, logger: only<Logger>({ info: () => undefined }) }),
+    only<MigrationWatch>({ view, until: () => Promise.resolve(view) }),
   );
   await clock.run(removal.watch(AbortSignal.any([never, ending.signal])));
   return { isRemoved: removal.isRemoved, looks };

@@ -2,6 +2,8 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { expect, it } from 'vitest';
 import { recordFailure } from '../../../../src/lifecycle/run/record-failure.js';
 import { never } from '../../model/parts.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { MigrationRecords } from '../../../../src/store/migration-record.js';
 
 /** @returns the failures recorded for the migration, and the one that ends the process */
 async function meet(
@@ -10,7 +12,7 @@ async function meet(
 ): Promise<{ recorded: string[]; ends: string }> {
   const recorded: string[] = [];
   const records = { fail: ({ error }: { error: string }) => Promise.resolve(void recorded.push(error)) };
-  const { error } = await recordFailure({ records, isReplaced }, thrown, never);
+  const { error } = await recordFailure({ records: only<MigrationRecords>(records), isReplaced }, thrown, never);
   return { recorded, ends: error };
 }
 

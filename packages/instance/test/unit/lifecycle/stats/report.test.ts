@@ -4,11 +4,13 @@ import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { describe, expect, it } from 'vitest';
 import { Rates, reportOf, type ReportSource } from '../../../../src/lifecycle/stats/report.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { Clock } from '../../../../src/cluster/clock.js';
 
 function ratesAt(): { rates: Rates; advance: (by_ms: number) => void } {
   let now_ms = 0;
   return {
-    rates: new Rates({ monotonic_ms: () => now_ms }),
+    rates: new Rates(only<Clock>({ monotonic_ms: () => now_ms })),
     advance: (by_ms) => {
       now_ms += by_ms;
     },

@@ -5,6 +5,9 @@ import { type DdlSource, DdlFollower } from '../../../../src/lifecycle/task/foll
 import type { DdlChange } from '../../../../src/store/ddl-journal.js';
 import { Condition } from '../../../../src/store/condition.js';
 import { never, settled } from '../../model/parts.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { SyncPipeline } from '../../../../src/lifecycle/task/sync-pipeline.js';
+import type { TaskDdl } from '../../../../src/lifecycle/task/task-ddl.js';
 
 let news: Journalled;
 let changed: Condition;
@@ -50,16 +53,16 @@ beforeEach(() => {
 });
 
 function follow(): void {
-  const ddlChanges = {
+  const ddlChanges = only<TaskDdl>({
     learn: (learned: readonly DdlChange[]) => void log.push(`learned ${learned.map(({ ordinal }) => ordinal).join()}`),
     quiet: () => gate((open) => (quiet = open)),
     takeOver: ({ ordinal }: DdlChange) => Promise.resolve(void log.push(`took over ${ordinal}`)),
-  };
-  const sync = {
+  });
+  const sync = only<SyncPipeline>({
     ddlChanges,
     setDdlWatermark: (time: bigint) => void log.push(`watermark ${time}`),
     acknowledge: (ordinal: number) => Promise.resolve(void log.push(`acknowledged ${ordinal}`)),
-  };
+  });
   void new DdlFollower(sync, source, { read: 0, taken: 0, acknowledged: 0 }).run(never).catch(() => undefined);
 }
 

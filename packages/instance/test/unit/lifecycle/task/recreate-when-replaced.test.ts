@@ -18,6 +18,9 @@ import { fakeCluster } from '../../fake-node-client.js';
 import { clientWith } from '../../model/client-with.js';
 import { metadataIn, MetadataModel } from '../../model/metadata-model.js';
 import { never, wholeCollections } from '../../model/parts.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { NamespaceFilter } from '../../../../src/catalog/namespace-filter.js';
+import type { Fleet } from '@convoy/api/fleet/fleet';
 
 const entry: CatalogEntry = {
   database: 'shop',
@@ -93,11 +96,11 @@ it('a capped collection is recreated only while no other process owns the task',
       startTime,
       beginsCopied: false,
       bytesMax: 2 ** 20,
-      filter: { includes: () => true },
+      filter: only<NamespaceFilter>({ includes: () => true }),
       remap: noRemap,
       taskOf: () => null,
       onFailure: () => undefined,
-      fleet: { wake: () => undefined },
+      fleet: only<Fleet>({ wake: () => undefined }),
       patience: { isAwaited: () => false, isIdle: () => false },
       recreate: async ({ name }, confirm) => {
         seen.push(name);

@@ -9,6 +9,9 @@ import type { SyncedCollection } from '../../../../src/store/synced-collection.j
 import { collectionOf, never, rawOf, settled } from '../../model/parts.js';
 import { randomOf, Scheduler } from '../../model/scheduler.js';
 import { bringTo } from '../../model/partition-states.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { EventDispatcher } from '../../../../src/apply/event-dispatcher.js';
+import type { Copier } from '../../../../src/copy/copier.js';
 
 let collection: SyncedCollection;
 let rereads: RereadSet;
@@ -41,8 +44,8 @@ function begin(changes: Partial<SyncedCollection> = {}, fullAt = 3, starts = [10
     rereads,
     clock: new Scheduler(randomOf(1)),
     tables,
-    dispatcher: { latest: 30n },
-    copier: { isTaken: (each) => taken.has(each), reopened: () => void (reopened += 1) },
+    dispatcher: only<EventDispatcher>({ latest: 30n }),
+    copier: only<Copier>({ isTaken: (each) => taken.has(each), reopened: () => void (reopened += 1) }),
     isSuspended: () => suspend,
   });
 }

@@ -4,10 +4,21 @@ import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { OwnedRecord } from '../../../../src/lifecycle/task/owned-record.js';
 import { type CheckpointStages, TaskCheckpoint } from '../../../../src/lifecycle/task/task-checkpoint.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
-import type { TaskRecord } from '../../../../src/store/task-record.js';
+import type { TaskRecords, TaskRecord } from '../../../../src/store/task-record.js';
 import { statsWith } from '../../model/migration-state.js';
 import { collectionOf, never } from '../../model/parts.js';
 import { bringTo } from '../../model/partition-states.js';
+import { only } from '../../../../../api/test/unit/only.js';
+import type { Clock } from '../../../../src/cluster/clock.js';
+import type { InstanceConfig } from '../../../../src/config/instance-schema.js';
+import type { EventDispatcher } from '../../../../src/apply/event-dispatcher.js';
+import type { ApplyWorkers } from '../../../../src/apply/apply-workers.js';
+import type { RereadSet } from '../../../../src/store/reread-set.js';
+import type { UnknownCollections } from '../../../../src/lifecycle/task/unknown-collections.js';
+import type { TaskTables } from '../../../../src/lifecycle/task/task-tables.js';
+import type { Condition } from '../../../../src/store/condition.js';
+import type { Fleet } from '@convoy/api/fleet/fleet';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 
 let oldest: { applyWorkers: bigint | null; buffered: bigint | null; unknown: bigint | null };
 /** The earliest event that waits for a DDL change, by collection. */
@@ -39,23 +50,31 @@ beforeEach(() => {
   const clock = { monotonic_ms: () => now_ms, sleep };
   const update = (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void updates.push(set));
   const stages: CheckpointStages = {
-    runtime: { clock, config: { checkpoint_ms: 1_000 } },
-    record: new OwnedRecord({ update }, { _id: 'a', epoch: 1 }, clock, never),
-    dispatcher,
-    applyWorkers: {
+    runtime: only<Runtime>({ clock: only<Clock>(clock), config: only<InstanceConfig>({ checkpoint_ms: 1_000 }) }),
+    record: new OwnedRecord(
+      only<TaskRecords>({ update }),
+      only<TaskRecord>({ _id: 'a', epoch: 1 }),
+      only<Clock>(clock),
+      never,
+    ),
+    dispatcher: only<EventDispatcher>(dispatcher),
+    applyWorkers: only<ApplyWorkers>({
       oldest: () => [oldest.applyWorkers, ...parked.values()].reduce(earlier, null),
       oldestOf: (uuid) => earlier(oldest.applyWorkers, parked.get(uuid) ?? null),
-    },
-    rereads: { oldestPending: () => oldest.buffered, forgetReadings: (times) => void (forgotten = times) },
-    unknown: {
+    }),
+    rereads: only<RereadSet>({
+      oldestPending: () => oldest.buffered,
+      forgetReadings: (times) => void (forgotten = times),
+    }),
+    unknown: only<UnknownCollections>({
       get oldestWaiting() {
         return oldest.unknown;
       },
-    },
-    followed: { tables: new Map([['a', table]]) },
-    progressed: { changed: () => undefined },
+    }),
+    followed: only<TaskTables>({ tables: new Map([['a', table]]) }),
+    progressed: only<Condition>({ changed: () => undefined }),
     stats: () => statsWith({ copiedBytes: 1, copiedDocuments: 2, eventsApplied: 3, copyDone }),
-    fleet: { wake: () => void (wakes += 1) },
+    fleet: only<Fleet>({ wake: () => void (wakes += 1) }),
   };
   checkpoint = new TaskCheckpoint(stages, 10n);
 });

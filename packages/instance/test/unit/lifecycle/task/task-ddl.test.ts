@@ -6,6 +6,13 @@ import { type DdlStages, TaskDdl } from '../../../../src/lifecycle/task/task-ddl
 import type { DdlChange } from '../../../../src/store/ddl-journal.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { collectionOf, never, settled } from '../../model/parts.js';
+import type { ApplyWorkers } from '../../../../src/apply/apply-workers.js';
+import type { Copier } from '../../../../src/copy/copier.js';
+import type { Rereader } from '../../../../src/reread/rereader.js';
+import type { TaskTables } from '../../../../src/lifecycle/task/task-tables.js';
+import type { RereadSet } from '../../../../src/store/reread-set.js';
+import type { TaskStorage } from '../../../../src/store/task-storage.js';
+import type { UnknownCollections } from '../../../../src/lifecycle/task/unknown-collections.js';
 
 const [orders, target] = ['0a', '0b'].map((byte) => byte.repeat(16)) as [string, string];
 let log: string[];
@@ -26,34 +33,34 @@ beforeEach(() => {
   tables = new Map();
   answers = new Map();
   const stages: DdlStages = {
-    applyWorkers: {
+    applyWorkers: only<ApplyWorkers>({
       park: noting('apply workers park'),
       resume: noting('apply workers resume'),
       forget: noting('apply workers forget'),
       answered: waiting('applyWorkers'),
-    },
-    copier: {
+    }),
+    copier: only<Copier>({
       remove: () => undefined,
       suspend: noting('copier suspends'),
       resume: noting('copier resumes'),
       quiet: waiting('copier'),
-    },
-    rereader: { suspend: noting('rereader suspends'), quiet: waiting('rereader') },
-    followed: {
+    }),
+    rereader: only<Rereader>({ suspend: noting('rereader suspends'), quiet: waiting('rereader') }),
+    followed: only<TaskTables>({
       rename: () => undefined,
       know: () => undefined,
       remove: () => undefined,
       taskOf: () => only<TaskCollection>({ copy: orders }),
       tables,
-    },
-    rereads: { forget: () => Promise.resolve() },
-    storage: {
+    }),
+    rereads: only<RereadSet>({ forget: () => Promise.resolve() }),
+    storage: only<TaskStorage>({
       forgetCopy: (copy) => {
         noting('storage forgets')(copy);
         return Promise.resolve();
       },
-    },
-    unknown: { resolve: () => undefined },
+    }),
+    unknown: only<UnknownCollections>({ resolve: () => undefined }),
     begin: () => Promise.resolve(),
   };
   ddlChanges = new TaskDdl(stages);

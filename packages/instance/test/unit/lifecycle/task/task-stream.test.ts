@@ -15,6 +15,7 @@ import { batchOf } from '../../model/calls.js';
 import { clientWith } from '../../model/client-with.js';
 import { runtimeWith } from '../../model/deps-with.js';
 import { never, once, settled, zeroTimestamp } from '../../model/parts.js';
+import type { SyncPipelineDependencies } from '../../../../src/lifecycle/task/pipeline-dependencies.js';
 
 it("the source's time goes on while the stream does not answer; an idle stream is not silent yet", async () => {
   const clock = { now_ms: 0 };
@@ -42,7 +43,13 @@ it("the source's time goes on while the stream does not answer; an idle stream i
     patience: { isIdle: () => true, isAwaited: () => false },
   };
   const workers = only<ApplyWorkers>({ untilRoom: () => Promise.resolve() });
-  const stream = new TaskStream(deps, only<EventDispatcher>(dispatcher), workers, new ByteBudget(100), 1n);
+  const stream = new TaskStream(
+    only<SyncPipelineDependencies>(deps),
+    only<EventDispatcher>(dispatcher),
+    workers,
+    new ByteBudget(100),
+    1n,
+  );
   const secondsAfter = (silent_ms: number): bigint => {
     clock.now_ms = 60_000 + silent_ms;
     return (stream.sourceTime - heard) >> 32n;
@@ -63,7 +70,13 @@ it('waiting for a time ends when the buffer bound is reached, at which the strea
     shardId: 'shard0',
     patience: { isIdle: () => false, isAwaited: () => false },
   };
-  const stream = new TaskStream(deps, only<EventDispatcher>(dispatcher), only<ApplyWorkers>({}), budget, 1n);
+  const stream = new TaskStream(
+    only<SyncPipelineDependencies>(deps),
+    only<EventDispatcher>(dispatcher),
+    only<ApplyWorkers>({}),
+    budget,
+    1n,
+  );
   const answers: boolean[] = [];
   const ask = (): Promise<void> => stream.untilRoutedOrFull(9n, never).then((routed) => void answers.push(routed));
   const asked = ask();
