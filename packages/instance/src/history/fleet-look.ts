@@ -59,7 +59,7 @@ export function pointOf(
   at_ms: number,
 ): HistoryPoint {
   const reported = expectedIds.map((id) => reports.get(id)?.report);
-  const sum = (stat: (report: SeenReport['report']) => number | null | undefined): number | null => {
+  const sum = (stat: (report: SeenReport['report']) => number | null | undefined) => {
     const stats = reported.map((report) => (report === undefined ? undefined : stat(report)));
     return stats.every((one) => typeof one === 'number') ? stats.reduce<number>((total, one) => total + one, 0) : null;
   };

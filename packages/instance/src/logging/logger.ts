@@ -31,7 +31,7 @@ export function createLogger(settings: LoggerSettings): Logger {
         ? { dest: 1, sync: false }
         : { dest: join(logPath, 'convoy.log'), mkdir: true, sync: false },
     );
-  const streamWrite = (line: string): string => {
+  const streamWrite = (line: string) => {
     const text = redacted(line);
     recent?.take(text);
     return text;

@@ -49,7 +49,7 @@ function publishVerification(metrics: Metrics, verification: Progress['verificat
 }
 
 function publishSide(metrics: Metrics, cluster: 'source' | 'destination', side: VerificationSideProgress): void {
-  const set = (value: number | null, publish: (known: number) => void): void => {
+  const set = (value: number | null, publish: (known: number) => void) => {
     if (value !== null) publish(value);
   };
   set(side.hashedDocumentCount, (count) => metrics.verifiedDocuments.set({ cluster, state: 'hashed' }, count));

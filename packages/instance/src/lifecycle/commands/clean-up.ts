@@ -65,8 +65,7 @@ export async function cleanUp(
       other: other === null ? [] : await metadataOn(other, signal),
     };
     const zones = await findLeftoverZones(sides.destination, signal);
-    const allowWrites = (cluster: ClusterClient, attempt: AbortSignal): Promise<void> =>
-      setOrExplain(cluster, false, attempt);
+    const allowWrites = (cluster: ClusterClient, attempt: AbortSignal) => setOrExplain(cluster, false, attempt);
     const steps = cleanupSteps({
       record,
       ...sides,

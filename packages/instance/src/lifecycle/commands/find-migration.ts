@@ -35,7 +35,7 @@ export async function findMigration(
 ): Promise<FoundMigration> {
   const home = await connect(named);
   const opened: ClusterClient[] = [home];
-  const open = async (name: ClusterName): Promise<ClusterClient> => {
+  const open = async (name: ClusterName) => {
     const cluster = await connect(name);
     opened.push(cluster);
     return cluster;

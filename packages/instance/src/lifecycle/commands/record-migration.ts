@@ -45,7 +45,7 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
     return records.begin({ ...(await newMigration(requested, warnings)), firstEpoch: firstEpochAt(time) }, signal);
   }
   // Of an accepted start watchers keep no findings of a part of the checks, nor an earlier refusal.
-  const onReport = (report: PreflightReport): void =>
+  const onReport = (report: PreflightReport) =>
     report.canStart ? fleet.publishDetails('preflight', noFindings) : publish(requested, report);
   await checkJoin({ ...checkOf(requested), onReport });
   return records.join(await newMigration(requested, []), signal);
@@ -58,7 +58,7 @@ async function checkUnlessRecorded(
 ): Promise<Warning[] | null> {
   const { runtime, signal } = requested;
   const reports: PreflightReport[] = [];
-  const publishAll = (): void => reports.forEach((report) => publish(requested, report));
+  const publishAll = () => reports.forEach((report) => publish(requested, report));
   try {
     const check = await checkStart({ ...checkOf(requested), onReport: (report) => void reports.push(report) });
     publishAll();

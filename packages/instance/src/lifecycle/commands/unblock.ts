@@ -32,11 +32,10 @@ export async function unblock(
 ): Promise<void> {
   const retry = retryingFor(retry_ms, isRetryable);
   // The driver waits for a primary; a cluster that it does not find then is named at once.
-  const open = (one: ClusterName, each: AbortSignal): Promise<ClusterClient> => connect(config, one, 'router', each);
+  const open = (one: ClusterName, each: AbortSignal) => connect(config, one, 'router', each);
   const cluster = await open(name, signal).catch(explain);
   try {
-    const openOther = (each: AbortSignal): Promise<ClusterClient> =>
-      open(name === 'cluster0' ? 'cluster1' : 'cluster0', each);
+    const openOther = (each: AbortSignal) => open(name === 'cluster0' ? 'cluster1' : 'cluster0', each);
     const mayLackOther = sparesOther(await recordOn(cluster, retry, signal), cluster);
     const other = mayLackOther ? await unlessGone(openOther, retry, signal) : await openOther(signal).catch(explain);
     try {
@@ -64,7 +63,7 @@ async function unlessGone(
   retry: Retrying,
   signal: AbortSignal,
 ): Promise<ClusterClient | null> {
-  const look = async (each: AbortSignal): Promise<ClusterClient> => {
+  const look = async (each: AbortSignal) => {
     const cluster = await open(each);
     try {
       await recordOn(cluster, retry, each);

@@ -46,7 +46,7 @@ export async function keepSourceClosed(deps: LeaderDependencies, signal: AbortSi
   const { runtime, watch } = deps;
   if (!blockedClusters(watch.view.record.options.enableUserWriteBlocking).source) return;
   let outcome: Outcome = null;
-  const onOutcome = (each: Outcome): void => void (outcome = each);
+  const onOutcome = (each: Outcome) => void (outcome = each);
   await untilAborted(
     applyWriteBlock(deps, 'source', signal, { clock: runtime.clock, within_ms: block_ms, onOutcome }),
     signal,
@@ -57,8 +57,7 @@ export async function keepSourceClosed(deps: LeaderDependencies, signal: AbortSi
 /** Starts the source's balancer again if it was on, in the same way. */
 export async function restoreSourceBalancer(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
   const { runtime, watch } = deps;
-  const ask = (each: AbortSignal): Promise<void> =>
-    restoreBalancer(deps, 'source', balancersAfter(watch.view.record), each);
+  const ask = (each: AbortSignal) => restoreBalancer(deps, 'source', balancersAfter(watch.view.record), each);
   const outcome = await within(balancer_ms, runtime.clock, ask, signal).then(
     () => null,
     (error: unknown) => ({ error }),

@@ -21,7 +21,7 @@ export async function beginReverse(deps: LeaderDependencies, signal: AbortSignal
   await makeFence(deps, signal);
   stepDone('reverseFenceMade');
   const plan = planOf(deps, await readStartCatalog(deps, signal));
-  const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
+  const confirm = () => records.confirmLeader(leaderEpoch, signal);
   await runtime.retrying('defer attributes', () => deferAttributes({ destination, signal, confirm }, plan), signal);
   stepDone('attributesDeferred');
   await records.updateAsLeader(leaderEpoch, { phase: 'syncing' }, signal);

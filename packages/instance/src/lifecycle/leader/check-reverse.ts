@@ -110,8 +110,7 @@ export async function checkReverse(check: ReverseCheck): Promise<void> {
     () => requireHistory(next, timeOf(openedAt), signal),
     signal,
   );
-  const look = (since: bigint): Promise<bigint> =>
-    runtime.retrying('look for late writes', () => lookForWrites(check, since), signal);
+  const look = (since: bigint) => runtime.retrying('look for late writes', () => lookForWrites(check, since), signal);
   const quietUpTo = await look(timeOf(record.commit.time) + 1n);
   await applyWriteBlock({ runtime, records, source: former, destination: next }, 'source', signal);
   await look(quietUpTo);

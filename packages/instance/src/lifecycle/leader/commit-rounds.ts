@@ -136,7 +136,7 @@ async function seal(
 async function drained(deps: MigrationDependencies, round: number, signal: AbortSignal): Promise<boolean> {
   const { watch, runtime } = deps;
   const started_ms = runtime.clock.monotonic_ms();
-  const isDrained = (): boolean => allTasks(watch.view, (task) => task.drained?.round === round);
+  const isDrained = () => allTasks(watch.view, (task) => task.drained?.round === round);
   while (!isDrained()) {
     if (runtime.clock.monotonic_ms() - started_ms >= roundAgeMax_ms) return false;
     await wakeSource(deps, signal);

@@ -92,7 +92,7 @@ async function finishCatalog(deps: LeaderDependencies, catalog: Catalog, signal:
 /** Indexes that documents violate stay plain, if the user has chosen so. */
 async function restore(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
   const { runtime, destination, records, leaderEpoch } = deps;
-  const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
+  const confirm = () => records.confirmLeader(leaderEpoch, signal);
   for (;;) {
     const plan = planOf(deps, catalog);
     const making = { destination, signal, confirm };

@@ -60,7 +60,7 @@ export async function initialise(deps: LeaderDependencies, signal: AbortSignal):
     signal,
   );
   const refused: Warning[] = [];
-  const onWarning = (warning: Warning): void => void refused.push(warning);
+  const onWarning = (warning: Warning) => void refused.push(warning);
   const created = await makeCollections(deps, catalog, plan, signal, onWarning);
   // A collection that an earlier leader created may be gone from the source: nothing is copied yet.
   await deps.metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, signal);

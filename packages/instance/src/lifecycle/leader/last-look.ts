@@ -20,7 +20,7 @@ const wake_ms = 500;
  */
 export async function refuseLateWrites(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
   await untilTransactionsEnd(deps, signal);
-  const look = (): Promise<LateWrites> => lookForLate(deps, catalog, signal);
+  const look = () => lookForLate(deps, catalog, signal);
   const late = await countLate(deps, look, catalog, signal);
   if (late > 0)
     throw new ConvoyError(
@@ -36,7 +36,7 @@ async function lookForLate(deps: LeaderDependencies, catalog: Catalog, signal: A
   const lastLook = timestampOf(await sourceTimeAboveAll(deps, signal));
   await records.updateAsLeader(leaderEpoch, { lastLook }, signal);
   fleet.wake();
-  const isDecided = (view: MigrationView): boolean =>
+  const isDecided = (view: MigrationView) =>
     lateWrites(view, catalog).writes > 0 ||
     allTasks(view, ({ drained }) => drained?.lookedTo?.equals(lastLook) === true);
   for (let view = await watch.refresh(signal); !isDecided(view); view = watch.view) {

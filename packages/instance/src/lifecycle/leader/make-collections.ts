@@ -37,7 +37,7 @@ export async function makeCollections(
 ): Promise<CreatedCollection[]> {
   const { runtime, destination, leaderEpoch } = deps;
   const onProgress = deps.onIndexProgress.bind(deps);
-  const confirm = (): Promise<void> => deps.records.confirmLeader(leaderEpoch, signal);
+  const confirm = () => deps.records.confirmLeader(leaderEpoch, signal);
   for (let clearings = 0; ; clearings += 1) {
     await confirm();
     try {
@@ -66,7 +66,7 @@ async function clearLeavings(deps: LeaderDependencies, catalog: Catalog, signal:
   const found = await readDestinationCatalog(deps, signal);
   const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'temporary'));
   const unlike = new Set(differences.filter(({ kind }) => kind !== 'extra').map(({ namespace }) => namespace));
-  const confirm = (each: AbortSignal): Promise<void> => records.confirmLeader(leaderEpoch, each);
+  const confirm = (each: AbortSignal) => records.confirmLeader(leaderEpoch, each);
   for (const entry of found) {
     if (
       !unlike.has(namespaceOf(entry)) ||

@@ -150,8 +150,7 @@ export class ReconciledCatalogs {
     let took_ms = 0;
     for (;;) {
       const since_ms = clock.monotonic_ms();
-      const isDue = (): boolean =>
-        this.#compareSoon || clock.monotonic_ms() - since_ms >= config.catalogInterval_seconds * 1000;
+      const isDue = () => this.#compareSoon || clock.monotonic_ms() - since_ms >= config.catalogInterval_seconds * 1000;
       // Large catalogs take long to read: reading may take at most half of the time.
       await clock.sleep(Math.max(compareMin_ms, took_ms), signal);
       while (!isDue()) await clock.sleep(compareMin_ms, signal);

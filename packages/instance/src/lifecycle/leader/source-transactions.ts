@@ -26,8 +26,7 @@ export const transactionsWarning = 'commitHeldByTransactions';
 export async function untilTransactionsEnd(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
   const { runtime, source } = deps;
   const started_ms = runtime.clock.monotonic_ms();
-  const look = (): Promise<Set<string>> =>
-    runtime.retrying('look for open transactions', () => openTransactions(source, { signal }), signal);
+  const look = () => runtime.retrying('look for open transactions', () => openTransactions(source, { signal }), signal);
   for (let open = await look(); open.size > 0;) {
     const waited_ms = runtime.clock.monotonic_ms() - started_ms;
     const description = `${source.name} has ${open.size} transactions that have not ended on all shards.`;

@@ -29,7 +29,7 @@ export function isReverseRequested(record: MigrationRecord, task: { reverseReque
 export async function swapWhenRequested(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
   const { watch, fleet, runtime } = deps;
   const turns = swapsOf(watch.view.record);
-  const isSwapped = ({ record }: MigrationView): boolean => swapsOf(record) > turns;
+  const isSwapped = ({ record }: MigrationView) => swapsOf(record) > turns;
   await watch.until(
     (view) => isSwapped(view) || allTasks(view, (task) => isReverseRequested(view.record, task)),
     signal,
@@ -58,7 +58,7 @@ async function swapAsLeader(deps: LeaderDependencies, signal: AbortSignal): Prom
     throw new ConvoyError('notReversible', 'The migration was cleaned up, so it can no longer be reversed.');
   const [committed, opened] = [await readCommittedCatalog(deps, signal), await readOpenedCatalog(deps, signal)];
   // A process that has just started connects to it only now.
-  const answer = (): Promise<unknown> => source.router.command('admin', { ping: 1 }, { signal });
+  const answer = () => source.router.command('admin', { ping: 1 }, { signal });
   await runtime.retrying('reach the former source', answer, signal);
   const check = { runtime, records, former: source, next: destination, record, signal };
   await checkReverse({ ...check, committed: () => Promise.resolve(committed) });

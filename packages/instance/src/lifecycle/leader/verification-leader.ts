@@ -36,9 +36,8 @@ export async function verifyDocuments(deps: LeaderDependencies, restored: boolea
     signal,
   );
   const number = askedBefore(watch.view.record, restored) ?? (await ask(deps, commit.time, restored, signal));
-  const isAskedAnew = ({ record }: MigrationView): boolean => (record.verification?.number ?? 0) > number;
-  const isAnswered = (view: MigrationView): boolean =>
-    allTasks(view, ({ verification }) => verification?.answered === number);
+  const isAskedAnew = ({ record }: MigrationView) => (record.verification?.number ?? 0) > number;
+  const isAnswered = (view: MigrationView) => allTasks(view, ({ verification }) => verification?.answered === number);
   await watch.until((view) => isAskedAnew(view) || isAnswered(view), signal);
   if (isAskedAnew(watch.view)) throw new ConvoyError('staleEpoch', 'Another instance leads.');
   const { tasks } = watch.view;

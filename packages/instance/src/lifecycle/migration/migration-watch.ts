@@ -35,7 +35,7 @@ export async function untilOrFor(
 ): Promise<void> {
   signal.throwIfAborted();
   const waiting = new AbortController();
-  const end = (): void => waiting.abort();
+  const end = () => waiting.abort();
   signal.addEventListener('abort', end, { once: true });
   await Promise.race([
     watch.until(condition, waiting.signal).catch(() => undefined),
@@ -235,7 +235,7 @@ export class MigrationWatch {
   /** Resolves at the next notification, or when the pause is over; rejects when the signal aborts. */
   async #newsOrTime(signal: AbortSignal): Promise<void> {
     const waiting = new AbortController();
-    const wake = (): void => waiting.abort();
+    const wake = () => waiting.abort();
     this.#wake = wake;
     signal.addEventListener('abort', wake, { once: true });
     await this.runtime.clock.sleep(poll_ms - pollMin_ms, waiting.signal).catch(() => undefined);

@@ -78,7 +78,7 @@ export async function applyWriteBlock(
   wish: BlockWish | null = null,
 ): Promise<void> {
   const cluster = deps[side];
-  const read = async (each: AbortSignal): Promise<boolean | null> => {
+  const read = async (each: AbortSignal) => {
     const record = await deps.records.read(each);
     const present = record === null ? null : sideOf(record, cluster.clusterId);
     return record === null || present === null ? null : wantedBlocks(record)[present];
@@ -105,7 +105,7 @@ async function send(
   wish: BlockWish | null,
   signal: AbortSignal,
 ): Promise<void> {
-  const repeat = (until: AbortSignal, attempt?: AbortSignal): Promise<void> =>
+  const repeat = (until: AbortSignal, attempt?: AbortSignal) =>
     retrying(`${wanted ? 'block' : 'allow'} user writes`, () => setOrExplain(cluster, wanted, attempt), until);
   if (wish === null) return repeat(signal);
   const { clock, within_ms, onOutcome } = wish;
@@ -120,7 +120,7 @@ async function send(
 /** Gives work a signal that aborts a while after another one; counted from now if that one is already aborted. */
 async function outlasting<T>(signal: AbortSignal, work: (lasting: AbortSignal) => Promise<T>): Promise<T> {
   const ended = new AbortController();
-  const end = (): void => void setTimeout(() => ended.abort(signal.reason), lookAfterEnd_ms).unref();
+  const end = () => void setTimeout(() => ended.abort(signal.reason), lookAfterEnd_ms).unref();
   if (signal.aborted) end();
   else signal.addEventListener('abort', end, { once: true });
   try {

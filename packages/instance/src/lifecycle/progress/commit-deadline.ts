@@ -36,7 +36,7 @@ export class CommitDeadline {
     const left_ms = this.#at_ms - this.clock.monotonic_ms();
     if (left_ms <= 0) throw notTaken();
     const record = { isBegun: false };
-    const take = async (each: AbortSignal): Promise<void> => {
+    const take = async (each: AbortSignal) => {
       await offer.untilItStands(run, each);
       if (!(await run.isCommitRequested(each))) await refuseUpgradedSource(this.clock, run.deps, each);
       // The offer may have ended meanwhile.

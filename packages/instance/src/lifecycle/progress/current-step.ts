@@ -121,7 +121,7 @@ function stopping({ options }: MigrationRecord): string {
 }
 
 function applying(view: MigrationView, round: number): string {
-  const hasDrained = (task: TaskRecord): boolean => task.drained?.round === round;
+  const hasDrained = (task: TaskRecord) => task.drained?.round === round;
   const what = allTasks(view, hasDrained)
     ? 'All changes are applied. The leader compares the definitions of both clusters.'
     : `Instances apply the last changes of the source${through(view, hasDrained)}.`;

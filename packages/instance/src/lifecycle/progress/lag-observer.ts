@@ -49,7 +49,7 @@ export class LagObserver {
 
   /** Measures until the signal, or until the migration is over. */
   async measure(signal: AbortSignal): Promise<void> {
-    const isOver = (): boolean => this.run.state === 'COMMITTED' || this.run.failure !== null;
+    const isOver = () => this.run.state === 'COMMITTED' || this.run.failure !== null;
     await Promise.all([this.#watch.run(isOver, signal), this.#versions.run(isOver, signal)]);
   }
 

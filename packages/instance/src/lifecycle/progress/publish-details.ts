@@ -67,7 +67,7 @@ async function publishNamespaces(run: MigrationRun, signal: AbortSignal): Promis
 function namespacesDetails(parts: readonly NamespacePart[]): PublishedDetails['namespaces'] {
   const sorted = [...parts].sort((a, b) => activity(b) - activity(a) || b.totalBytes - a.totalBytes);
   const rest = sorted.slice(NAMESPACES_PUBLISHED_MAX);
-  const sum = (stat: (part: NamespacePart) => number): number => rest.reduce((total, part) => total + stat(part), 0);
+  const sum = (stat: (part: NamespacePart) => number) => rest.reduce((total, part) => total + stat(part), 0);
   return {
     rows: sorted.slice(0, NAMESPACES_PUBLISHED_MAX),
     others: {

@@ -18,7 +18,7 @@ export function publishMetrics(
   stats: readonly TaskStats[],
   before: PublishedTotals,
 ): PublishedTotals {
-  const sum = (of: (one: TaskStats) => number): number => stats.reduce((total, one) => total + of(one), 0);
+  const sum = (of: (one: TaskStats) => number) => stats.reduce((total, one) => total + of(one), 0);
   const now = { copiedBytes: sum((one) => one.copiedBytes), copiedDocuments: sum((one) => one.copiedDocuments) };
   metrics.copiedBytes.inc(Math.max(0, now.copiedBytes - before.copiedBytes));
   metrics.copiedDocuments.inc(Math.max(0, now.copiedDocuments - before.copiedDocuments));

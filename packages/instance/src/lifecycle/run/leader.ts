@@ -82,7 +82,7 @@ function isFollowing({ watch }: MigrationDependencies): boolean {
 async function leadSync(deps: LeaderDependencies, stop: AbortSignal): Promise<void> {
   const ddlChanges = await DdlLeader.take(deps, stop);
   const sealed = new AbortController();
-  const untilSealed = async (signal: AbortSignal): Promise<void> => {
+  const untilSealed = async (signal: AbortSignal) => {
     if (deps.watch.view.record.phase === 'syncing')
       await runTogether(signal, [
         (each) => supervise(deps, each),
@@ -114,8 +114,8 @@ export async function supervise(
   { watch, records, leaderEpoch }: LeaderDependencies,
   signal: AbortSignal,
 ): Promise<void> {
-  const isRequested = (view: MigrationView): boolean => allTasks(view, (task) => task.commitRequested);
-  const isOtherTotal = (view: MigrationView): boolean =>
+  const isRequested = (view: MigrationView) => allTasks(view, (task) => task.commitRequested);
+  const isOtherTotal = (view: MigrationView) =>
     allTasks(view, (task) => task.copyDone) && finalTotal(view).estimatedTotalBytes !== view.record.estimatedTotalBytes;
   for (;;) {
     const view = await watch.until((seen) => isRequested(seen) || isOtherTotal(seen), signal);

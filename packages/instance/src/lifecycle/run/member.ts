@@ -71,7 +71,7 @@ export async function syncTasks(
   onSyncs(syncs, verified);
   const done = new AbortController();
   const ending = AbortSignal.any([stop, done.signal]);
-  const follow = async (signal: AbortSignal): Promise<void> => {
+  const follow = async (signal: AbortSignal) => {
     await runTogether(
       signal,
       syncs.map(
@@ -213,14 +213,13 @@ export async function followCommit(
 ): Promise<void> {
   const { watch, fleet } = deps;
   let drained = 0;
-  const isPassed = ({ record }: MigrationView): boolean =>
-    isOpeningDecided(record) || (record.commit?.round ?? 0) > drained;
+  const isPassed = ({ record }: MigrationView) => isOpeningDecided(record) || (record.commit?.round ?? 0) > drained;
   for (;;) {
     const view = await watch.until((seen) => isPassed(seen) || drained > 0, stop);
     const { commit } = view.record;
     if (isOpeningDecided(view.record)) return;
     if (commit !== null && commit.round > drained) {
-      const isSuperseded = (): boolean =>
+      const isSuperseded = () =>
         isOpeningDecided(watch.view.record) || (watch.view.record.commit?.round ?? 0) > commit.round;
       if (!(await sync.drain(timeOf(commit.time), isSuperseded, stop))) continue;
       drained = commit.round;

@@ -283,7 +283,7 @@ export class MigrationRun {
       { event: 'failed', error: this.#failure.error, err: thrown },
       'this instance has met a failure',
     );
-    const isReplaced = async (): Promise<boolean> => this.#own.isReplaced(await this.#watch.refresh(this.#hard.signal));
+    const isReplaced = async () => this.#own.isReplaced(await this.#watch.refresh(this.#hard.signal));
     this.#failure = await recordFailure({ records: this.#migration.records, isReplaced }, thrown, this.#hard.signal);
     fleet.wake();
     this.#end.abort(this.#failure);

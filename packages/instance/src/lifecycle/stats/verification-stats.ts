@@ -100,7 +100,7 @@ export function verificationOf(
 const phaseOrder = ['not started', 'initial hashing', 'stream hashing'] as const;
 
 function foldSides(tasks: readonly VerificationSideProgress[], isOver: boolean): VerificationSideProgress {
-  const sum = (count: (side: VerificationSideProgress) => number | null): number =>
+  const sum = (count: (side: VerificationSideProgress) => number | null) =>
     tasks.reduce((total, task) => total + (count(task) ?? 0), 0);
   return {
     estimatedDocumentCount: sum((task) => task.estimatedDocumentCount),

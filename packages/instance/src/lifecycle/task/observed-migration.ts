@@ -35,7 +35,7 @@ export class ObservedMigration implements MigrationToVerify {
   /** The own stats are ahead of the record by a checkpoint. A commit waits for verification: nothing holds it back. */
   get isCopyDone(): boolean {
     const { record, tasks } = this.deps.watch.view;
-    const isDone = (id: string): boolean =>
+    const isDone = (id: string) =>
       id === this.sync.taskId ? this.sync.stats().copyDone : tasks.get(id)?.copyDone === true;
     return record.phase !== 'syncing' || record.taskIds.every(isDone);
   }

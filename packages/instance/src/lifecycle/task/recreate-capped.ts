@@ -18,7 +18,7 @@ export async function recreateCapped(
 ): Promise<void> {
   const { destination } = deps;
   const { database, name } = plan.entry;
-  const empty = async (): Promise<void> => {
+  const empty = async () => {
     const [listed] = await listCollections(destination.router, database, signal, name);
     if (listed !== undefined) await drop(deps, listed, signal);
   };

@@ -205,7 +205,7 @@ export class SyncPipeline {
   #makeRereader(): Rereader {
     const { runtime, source, destination } = this.deps;
     const { dispatcher, stream, watermark } = this.#apply;
-    const isSuspended = (uuid: string): boolean => this.ddlChanges.isSuspended(uuid);
+    const isSuspended = (uuid: string) => this.ddlChanges.isSuspended(uuid);
     return new Rereader({
       shard: source.taskClient(this.deps.shardId),
       source: source.router,

@@ -65,7 +65,7 @@ export class TaskCheckpoint {
   time(): bigint {
     const { followed, unknown } = this.stages;
     let lowest = this.#appliedBelow();
-    const lower = (time: bigint | null): void => {
+    const lower = (time: bigint | null) => {
       if (time !== null && time < lowest) lowest = time;
     };
     lower(unknown.oldestWaiting);

@@ -118,8 +118,7 @@ function ofShard(
     described.sourceKey.length === 0 || entry.sharding === null
       ? null
       : new ChunkMap(described.sourceKey, entry.sharding.chunks);
-  const owns = (document: Uint8Array, from: KeySource): boolean =>
-    chunks === null || chunks.owns(document, shardId, from);
+  const owns = (document: Uint8Array, from: KeySource) => chunks === null || chunks.owns(document, shardId, from);
   const holders = new Set(entry.sharding?.chunks.map(({ shard }) => shard) ?? [shardId]).size;
   return {
     entry,
@@ -148,7 +147,7 @@ function ofRouterTask(
   const mayHaveOrphans = entry.sharding !== null && (entry.sharding.everMoved || keepsBalancer);
   const showsOrphans = source.version[0] < sparesOrphansRelease && mayHaveOrphans;
   const readBy = source.version[0] < readsNameOfUuidRelease ? 'name' : 'nameOfUuid';
-  const owns = (document: Uint8Array): boolean => isWithin(document, range);
+  const owns = (document: Uint8Array) => isWithin(document, range);
   const parts = taskBoundsOf(entry).length + 1;
   const collection: SyncedCollection = { ...described, readBy, showsOrphans, owns };
   const sizeBytes = entry.sizeBytes / parts;

@@ -45,7 +45,7 @@ export class VerifiedTask {
     private readonly hard: AbortSignal,
   ) {
     this.#answered = { answered: before?.answered ?? 0, mismatches: before?.mismatches ?? 0 };
-    const wake = async (signal: AbortSignal): Promise<void> => {
+    const wake = async (signal: AbortSignal) => {
       await Promise.all([
         wakeSource(deps, signal),
         deps.runtime.retrying('wake the destination', () => wakeStreams(deps.destination, { signal }), signal),
@@ -70,11 +70,11 @@ export class VerifiedTask {
     const { watch } = this.deps;
     const opened = new AbortController();
     const signal = AbortSignal.any([stop, opened.signal]);
-    const untilOpened = async (each: AbortSignal): Promise<void> => {
+    const untilOpened = async (each: AbortSignal) => {
       await watch.until(({ record }) => record.phase === 'opening' || record.phase === 'committed', each);
       opened.abort();
     };
-    const work = async (each: AbortSignal): Promise<void> => {
+    const work = async (each: AbortSignal) => {
       await this.#verifier.open(each);
       await runTogether(each, [
         (own) => this.#verifier.run(own),
@@ -108,7 +108,7 @@ export class VerifiedTask {
   /** Requests re-reads of permanent differences on the own shard, whichever task has found them. */
   async #reread(signal: AbortSignal): Promise<void> {
     const { watch, runtime } = this.deps;
-    const anyDiffers = (): boolean =>
+    const anyDiffers = () =>
       [...watch.view.tasks.values()].some(({ verification }) => (verification?.differing ?? 0) > 0);
     for (;;) {
       await runtime.clock.sleep(reread_ms, signal);
