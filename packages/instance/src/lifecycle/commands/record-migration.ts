@@ -2,6 +2,7 @@ import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
+import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { currentTime } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { checkJoin, checkStart, type StartCheck } from '../../preflight/check-start.js';
@@ -11,8 +12,10 @@ import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords, type NewMigration } from '../../store/migration-record.js';
 import type { Connect } from '../migration/clusters.js';
 import { planReversal } from '../migration/next-source.js';
-import { logMatched } from './log-matched.js';
 import type { Runtime } from '../migration/runtime.js';
+
+/** The log names this many of the matched namespaces, and counts the rest. */
+const namespacesLoggedMax = 1_000;
 
 export interface RequestedMigration {
   runtime: Runtime;
@@ -62,7 +65,7 @@ async function checkUnlessRecorded(
   try {
     const check = await checkStart({ ...checkOf(requested), onReport: (report) => void reports.push(report) });
     publishAll();
-    logMatched(runtime.logger, check.sourceCatalog);
+    logMatched(runtime, check.sourceCatalog);
     return check.warnings;
   } catch (error) {
     // Only this refusal is a peer's doing: nothing is created on the destination before all have joined.
@@ -105,4 +108,13 @@ async function newMigration(requested: RequestedMigration, warnings: Warning[]):
       ? await planReversal(runtime, { source, destination }, recorded, connect, signal)
       : null,
   };
+}
+
+/** Logs what a migration's filter matches on the source. */
+function logMatched({ logger }: Runtime, catalog: Catalog): void {
+  const namespaces = catalog.slice(0, namespacesLoggedMax).map(namespaceOf);
+  logger.info(
+    { event: 'filterMatched', matched: catalog.length, namespaces },
+    'namespaces of the source that the filter matches',
+  );
 }

@@ -3,10 +3,9 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { failureName } from '../../cluster/failure.js';
 import { untilAborted, within } from '../../cluster/within.js';
 import type { LeaderDependencies } from '../migration/migration-dependencies.js';
-import { hasWarning } from '../migration/recorded-warnings.js';
+import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
 import { balancersAfter, restoreBalancer } from './initialise.js';
-import { recordWarning } from './recorded-warning.js';
 
 /** The source already refuses user writes: confirming it must not keep the destination closed for long. */
 const block_ms = 10_000;

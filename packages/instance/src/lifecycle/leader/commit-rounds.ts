@@ -9,7 +9,6 @@ import { storeEntries } from '../../store/task-storage.js';
 import { refuseDifferences } from './commit.js';
 import type { DdlLeader } from './ddl-leader.js';
 import { finalTotal } from './final-total.js';
-import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { lateWrites, totalOf } from './late-writes.js';
 import {
   comparisonOf,
@@ -17,6 +16,8 @@ import {
   type MigrationDependencies,
   readDestinationCatalog,
   remapOf,
+  sourceTimeAboveAll,
+  wakeSource,
 } from '../migration/migration-dependencies.js';
 import { allTasks, untilOrFor } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';

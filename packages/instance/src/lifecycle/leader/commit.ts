@@ -31,7 +31,7 @@ const differencesNamedMax = 5;
  */
 export async function commit(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
   const { records, watch, fleet, runtime, leaderEpoch } = deps;
-  const { phase, attributesRestoring } = await refreshed(deps, signal);
+  const { phase, attributesRestoring } = (await watch.refresh(signal)).record;
   if (phase === 'committing') {
     // Once the leader restores attributes, only the later look counts.
     if (attributesRestoring !== true) await verifyDocuments(deps, false, signal);
@@ -66,13 +66,6 @@ export async function commit(deps: LeaderDependencies, signal: AbortSignal): Pro
   runtime.logger.info({ event: 'committed' }, 'the migration is committed');
   fleet.wake();
   await watch.refresh(signal);
-}
-
-async function refreshed(
-  deps: MigrationDependencies,
-  signal: AbortSignal,
-): Promise<MigrationDependencies['watch']['view']['record']> {
-  return (await deps.watch.refresh(signal)).record;
 }
 
 /** Compares the definitions, restores the deferred attributes, and compares again in the final form. */
@@ -111,8 +104,8 @@ async function restore(deps: LeaderDependencies, catalog: Catalog, signal: Abort
  * above.
  */
 async function storeOpening(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records, leaderEpoch } = deps;
-  const { reversal } = await refreshed(deps, signal);
+  const { runtime, destination, records, watch, leaderEpoch } = deps;
+  const { reversal } = (await watch.refresh(signal)).record;
   if (!reversal || reversal.openedAt !== null) return;
   const time = await runtime.retrying(
     'take a cluster time of the destination',
@@ -134,9 +127,7 @@ export function refuseDifferences(differences: readonly CatalogDifference[]): vo
   );
 }
 
-function failedBefore(deps: MigrationDependencies): ConvoyError {
-  const failure = deps.watch.view.record.failure;
-  return failure === null
-    ? new ConvoyError('migrationFailed')
-    : new ConvoyError(failure.error, failure.errorDescription);
+function failedBefore({ watch }: MigrationDependencies): ConvoyError {
+  const { failure } = watch.view.record;
+  return new ConvoyError(failure?.error ?? 'migrationFailed', failure?.errorDescription);
 }

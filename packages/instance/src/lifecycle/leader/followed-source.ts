@@ -4,7 +4,7 @@ import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-c
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
 import { readSettledCatalog } from '../../preflight/settled-catalog.js';
 import { filterOf, type LeaderDependencies } from '../migration/migration-dependencies.js';
-import { recordWarning } from './recorded-warning.js';
+import { recordWarning } from '../migration/recorded-warnings.js';
 import { forgetSkipped } from './skip-indexes.js';
 
 /** The leader's view of the source's catalog, with the indexes that count by the user's choices. */

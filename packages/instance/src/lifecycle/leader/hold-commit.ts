@@ -2,7 +2,7 @@ import { storedValue } from '../../bson/stored-value.js';
 import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
 import { heldWarning, isHeld } from '../migration/commit-awaited.js';
 import { type LeaderDependencies, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { recordWarning } from './recorded-warning.js';
+import { recordWarning } from '../migration/recorded-warnings.js';
 import { sourceNameOf } from './verification-leader.js';
 
 /**

@@ -24,8 +24,8 @@ import {
   type MigrationDependencies,
   remapOf,
   withRequestedSharding,
+  sourceTimeAboveAll,
 } from '../migration/migration-dependencies.js';
-import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
 

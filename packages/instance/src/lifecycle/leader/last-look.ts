@@ -2,10 +2,14 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { keepsBalancer } from '../../store/reversal.js';
-import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
+import {
+  type LeaderDependencies,
+  type MigrationDependencies,
+  sourceTimeAboveAll,
+  wakeSource,
+} from '../migration/migration-dependencies.js';
 import { movedCatalog } from '../migration/moved-catalog.js';
 import { allTasks, type MigrationView, untilOrFor } from '../migration/migration-watch.js';
-import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { type LateWrites, lateWrites, totalOf } from './late-writes.js';
 import { untilTransactionsEnd } from './source-transactions.js';
 

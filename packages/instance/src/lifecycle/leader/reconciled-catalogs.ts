@@ -12,13 +12,16 @@ import { isReplacedIndex, reconcileShape, type ShapeDependencies } from '../../d
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { runTogether, type Task } from '../../store/run-together.js';
-import { definitionsWarning, hasWarning } from '../migration/recorded-warnings.js';
+import { definitionsWarning, hasWarning, recordWarning } from '../migration/recorded-warnings.js';
 import { plannedIndexes } from '../migration/index-scope.js';
-import { type LeaderDependencies, readDestinationCatalog, remapOf } from '../migration/migration-dependencies.js';
-import { sourceTimeAboveAll } from '../migration/source-time.js';
+import {
+  type LeaderDependencies,
+  readDestinationCatalog,
+  remapOf,
+  sourceTimeAboveAll,
+} from '../migration/migration-dependencies.js';
 import { FollowedSource } from './followed-source.js';
 import type { JournalApplier } from './journal-applier.js';
-import { recordWarning } from './recorded-warning.js';
 import { RefusedBuilds } from './refused-builds.js';
 import { refuseOtherShards } from './refuse-other-shards.js';
 import { withFollowedSharding } from './source-ddl.js';

@@ -1,8 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openTransactions } from '../../cluster/open-transactions.js';
 import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
-import { hasWarning } from '../migration/recorded-warnings.js';
-import { recordWarning } from './recorded-warning.js';
+import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
 
 /** Interval between checks for open transactions. */
 const transactionsPoll_ms = 200;

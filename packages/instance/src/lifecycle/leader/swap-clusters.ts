@@ -15,6 +15,7 @@ import {
 } from '../migration/migration-dependencies.js';
 import { movedCatalog } from '../migration/moved-catalog.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
+import { requireReversible } from '../migration/next-source.js';
 import { stepDone } from '../migration/steps.js';
 
 /** Whether a task has taken the command to reverse the migration in its present direction. */
@@ -52,10 +53,8 @@ async function swapAsLeader(deps: LeaderDependencies, signal: AbortSignal): Prom
   const { runtime, source, destination, records, watch, metadata, fleet, leaderEpoch } = deps;
   stepDone('reverseStarted');
   const { record, tasks } = await watch.refresh(signal);
-  const { reversal } = record;
-  if (record.phase !== 'committed' || !reversal) return;
-  if (reversal.isOver)
-    throw new ConvoyError('notReversible', 'The migration was cleaned up, so it can no longer be reversed.');
+  if (record.phase !== 'committed' || !record.reversal) return;
+  const reversal = requireReversible(record);
   const [committed, opened] = [await readCommittedCatalog(deps, signal), await readOpenedCatalog(deps, signal)];
   // A process that has just started connects to it only now.
   const answer = () => source.router.command('admin', { ping: 1 }, { signal });

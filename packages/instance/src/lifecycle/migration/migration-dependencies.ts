@@ -11,6 +11,7 @@ import { readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
 import { restoredEntry } from '../../catalog/stored-catalog.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
+import { timeAboveAll, wakeStreams } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { DdlJournal } from '../../store/ddl-journal.js';
 import { Metadata } from '../../store/metadata.js';
@@ -66,6 +67,16 @@ export function dependenciesOf(
   const journal = new DdlJournal(metadata, records);
   const watch = new MigrationWatch(records, taskRecords, fleet, runtime, initial, ownIds);
   return { runtime, fleet, source, destination, metadata, records, taskRecords, journal, watch, onIndexProgress };
+}
+
+/** A cluster time above every earlier write on the source. */
+export function sourceTimeAboveAll({ runtime, source }: BothClusters, signal: AbortSignal): Promise<bigint> {
+  return runtime.retrying('take a time of the source', () => timeAboveAll(source, { signal }), signal);
+}
+
+/** Advances the streams of the source's idle shards. */
+export function wakeSource({ runtime, source }: BothClusters, signal: AbortSignal): Promise<void> {
+  return runtime.retrying('wake idle shards', () => wakeStreams(source, { signal }), signal);
 }
 
 /** The filter of a migration's options. */

@@ -1,4 +1,5 @@
 import type { MigrationRecord } from '../../store/migration-record.js';
+import type { LeaderDependencies } from './migration-dependencies.js';
 
 /** Name of the warning while the leader cannot bring definitions of the destination into line. */
 export const definitionsWarning = 'definitionsDiffer';
@@ -6,4 +7,24 @@ export const definitionsWarning = 'definitionsDiffer';
 /** Whether a migration's record has the warning of a name. */
 export function hasWarning({ warnings }: MigrationRecord, name: string): boolean {
   return warnings.some((warning) => warning.name === name);
+}
+
+/**
+ * Sets the warning of a name in the migration's record.
+ * @param description null when there is nothing to warn of any more
+ */
+export async function recordWarning(
+  { records, watch, leaderEpoch }: LeaderDependencies,
+  name: string,
+  description: string | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { record } = await watch.refresh(signal);
+  const others = record.warnings.filter((warning) => warning.name !== name);
+  await records.updateAsLeader(
+    leaderEpoch,
+    { warnings: description === null ? others : [...others, { name, description }] },
+    signal,
+  );
+  await watch.refresh(signal);
 }

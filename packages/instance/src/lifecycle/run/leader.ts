@@ -55,18 +55,13 @@ async function untilLeaseIsHeld(
 }
 
 async function leadWith(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
-  const { watch } = deps;
-  const view = await watch.refresh(signal);
+  const { watch, fleet } = deps;
+  const { phase } = (await watch.refresh(signal)).record;
   // The former leader may have committed since: later changes of operators stay.
-  if (view.record.phase === 'committed') return;
-  if (view.record.phase === 'starting') {
-    await initialise(deps, signal);
-    deps.fleet.wake();
-    await watch.refresh(signal);
-  }
-  if (view.record.phase === 'reversing') {
-    await beginReverse(deps, signal);
-    deps.fleet.wake();
+  if (phase === 'committed') return;
+  if (phase === 'starting' || phase === 'reversing') {
+    await (phase === 'starting' ? initialise : beginReverse)(deps, signal);
+    fleet.wake();
     await watch.refresh(signal);
   }
   if (isFollowing(deps)) await leadSync(deps, signal);

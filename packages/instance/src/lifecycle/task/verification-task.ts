@@ -12,8 +12,7 @@ import type { VerifierDependencies } from '../../verify/embedded/verifier-depend
 import { type VerificationStats, verificationStats } from '../stats/verification-stats.js';
 import { VerificationReadiness } from '../stats/verification-readiness.js';
 import { noteDifferences } from '../leader/verification-leader.js';
-import { type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
-import { wakeSource } from '../migration/source-time.js';
+import { type MigrationDependencies, readCommittedCatalog, wakeSource } from '../migration/migration-dependencies.js';
 import type { SyncPipeline } from './sync-pipeline.js';
 import { ObservedMigration } from './observed-migration.js';
 import { copyOfKey } from './verification-catalog.js';
