@@ -1,6 +1,6 @@
 import type { HistoryPoint } from '@convoy/api/contract/history';
 import type { MigrationState } from '@convoy/api/contract/progress';
-import type { Failure, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import type { Failure, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
 
 /** One instance at one moment. */
 export interface InstanceLook {
@@ -30,26 +30,26 @@ export function lookAt(
   leader: Leader | null,
 ): FleetLook {
   const seen = expectedIds.flatMap((id) => reports.get(id) ?? []);
-  const complete = seen.length === expectedIds.length && seen.length > 0;
   const reported = seen.map(({ report }) => report);
+  const common = <Value>(of: (report: InstanceReport) => Value): Value | null => {
+    const [first, ...others] = reported.map(of);
+    return first !== undefined && seen.length === expectedIds.length && others.every((value) => value === first)
+      ? first
+      : null;
+  };
   return {
     instances: new Map(
       seen.map(({ report, fresh }) => [report.identity.id, { incarnation: report.identity.incarnation, fresh }]),
     ),
-    state: complete ? common(reported.map(({ state }) => state)) : null,
-    info: complete ? common(reported.map(({ progress }) => progress.info)) : null,
-    canCommit: complete ? common(reported.map(({ ready, state }) => ready.canCommit && state === 'RUNNING')) : null,
+    state: common(({ state }) => state),
+    info: common(({ progress }) => progress.info),
+    canCommit: common(({ ready, state }) => ready.canCommit && state === 'RUNNING'),
     leaderId: leader?.id ?? null,
     failure: reported.find(({ failure }) => failure !== null)?.failure ?? null,
     warnings: new Map(
       reported.flatMap(({ progress }) => (progress.warnings ?? []).map(({ name, description }) => [name, description])),
     ),
   };
-}
-
-function common<Value>(values: readonly Value[]): Value | null {
-  const [first] = values;
-  return first !== undefined && values.every((value) => value === first) ? first : null;
 }
 
 /** The stats of a fleet at one moment. A sum is null while an instance has not reported its part. */
@@ -59,7 +59,7 @@ export function pointOf(
   at_ms: number,
 ): HistoryPoint {
   const reported = expectedIds.map((id) => reports.get(id)?.report);
-  const sum = (stat: (report: SeenReport['report']) => number | null | undefined) => {
+  const sum = (stat: (report: InstanceReport) => number | null | undefined) => {
     const stats = reported.map((report) => (report === undefined ? undefined : stat(report)));
     return stats.every((one) => typeof one === 'number') ? stats.reduce<number>((total, one) => total + one, 0) : null;
   };

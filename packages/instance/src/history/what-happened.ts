@@ -1,76 +1,43 @@
 import type { TimelineEntry } from '@convoy/api/contract/history';
 import type { FleetLook } from './fleet-look.js';
 
-type Happened = Omit<TimelineEntry, 'at_ms'>;
+type Note = (kind: TimelineEntry['kind'], level: TimelineEntry['level'], text: string) => void;
 
 /** The timeline entries for the differences between two looks at a fleet. */
 export function whatHappened(before: FleetLook, now: FleetLook, at_ms: number): TimelineEntry[] {
-  const happened = [
-    ...ofInstances(before, now),
-    ...ofLeader(before, now),
-    ...ofState(before, now),
-    ...ofWarnings(before, now),
-    ...ofFailure(before, now),
-  ];
-  return happened.map((one) => ({ at_ms, ...one }));
+  const happened: TimelineEntry[] = [];
+  const note: Note = (kind, level, text) => void happened.push({ at_ms, kind, level, text });
+  noteInstances(before, now, note);
+  const { leaderId, state, failure } = now;
+  if (leaderId !== null && leaderId !== before.leaderId)
+    note('leader', 'info', `Instance ${leaderId} leads the fleet.`);
+  if (state !== null && state !== before.state) {
+    const level = state === 'COMMITTED' ? 'good' : 'info';
+    happened.push({ at_ms, kind: 'state', level, text: `The fleet is ${state}.`, state });
+  }
+  noteCommon(before, now, note);
+  for (const [name, description] of now.warnings)
+    if (!before.warnings.has(name)) note('warning', 'warning', `Warning ${name}: ${description}`);
+  for (const name of before.warnings.keys())
+    if (!now.warnings.has(name)) note('warning', 'good', `Warning ${name} is over.`);
+  if (failure !== null && before.failure === null)
+    note('failure', 'bad', `The migration failed: ${failure.error}. ${failure.errorDescription}`);
+  return happened;
 }
 
-function ofInstances(before: FleetLook, now: FleetLook): Happened[] {
-  const happened: Happened[] = [];
+function noteInstances(before: FleetLook, now: FleetLook, note: Note): void {
   for (const [id, { incarnation, fresh }] of now.instances) {
     const was = before.instances.get(id);
     if (was === undefined) continue;
-    if (was.incarnation !== incarnation)
-      happened.push({ kind: 'instance', level: 'info', text: `Instance ${id} was restarted.` });
-    else if (was.fresh && !fresh)
-      happened.push({ kind: 'instance', level: 'warning', text: `Instance ${id} has stopped reporting.` });
-    else if (!was.fresh && fresh)
-      happened.push({ kind: 'instance', level: 'good', text: `Instance ${id} reports again.` });
+    if (was.incarnation !== incarnation) note('instance', 'info', `Instance ${id} was restarted.`);
+    else if (was.fresh && !fresh) note('instance', 'warning', `Instance ${id} has stopped reporting.`);
+    else if (!was.fresh && fresh) note('instance', 'good', `Instance ${id} reports again.`);
   }
-  return happened;
 }
 
-function ofLeader({ leaderId: before }: FleetLook, { leaderId }: FleetLook): Happened[] {
-  return leaderId === null || leaderId === before
-    ? []
-    : [{ kind: 'leader', level: 'info', text: `Instance ${leaderId} leads the fleet.` }];
-}
-
-function ofState(before: FleetLook, now: FleetLook): Happened[] {
-  const happened: Happened[] = [];
-  if (now.state !== null && now.state !== before.state) {
-    happened.push({
-      kind: 'state',
-      level: now.state === 'COMMITTED' ? 'good' : 'info',
-      text: `The fleet is ${now.state}.`,
-      state: now.state,
-    });
-  }
-  if (now.info !== null && now.info !== before.info && now.info !== 'paused')
-    happened.push({ kind: 'phase', level: 'info', text: `Phase: ${now.info}.` });
-  if (now.canCommit === true && before.canCommit !== true)
-    happened.push({ kind: 'state', level: 'good', text: 'A commit will succeed.' });
-  if (now.state === 'RUNNING' && now.canCommit === false && before.canCommit === true)
-    happened.push({ kind: 'state', level: 'warning', text: 'A commit will not succeed at present.' });
-  return happened;
-}
-
-function ofWarnings(before: FleetLook, now: FleetLook): Happened[] {
-  const started = [...now.warnings].filter(([name]) => !before.warnings.has(name));
-  const ended = [...before.warnings.keys()].filter((name) => !now.warnings.has(name));
-  return [
-    ...started.map(([name, description]): Happened => ({
-      kind: 'warning',
-      level: 'warning',
-      text: `Warning ${name}: ${description}`,
-    })),
-    ...ended.map((name): Happened => ({ kind: 'warning', level: 'good', text: `Warning ${name} is over.` })),
-  ];
-}
-
-function ofFailure({ failure: before }: FleetLook, { failure }: FleetLook): Happened[] {
-  if (failure === null || before !== null) return [];
-  return [
-    { kind: 'failure', level: 'bad', text: `The migration failed: ${failure.error}. ${failure.errorDescription}` },
-  ];
+function noteCommon(before: FleetLook, { state, info, canCommit }: FleetLook, note: Note): void {
+  if (info !== null && info !== before.info && info !== 'paused') note('phase', 'info', `Phase: ${info}.`);
+  if (canCommit === true && before.canCommit !== true) note('state', 'good', 'A commit will succeed.');
+  if (state === 'RUNNING' && canCommit === false && before.canCommit === true)
+    note('state', 'warning', 'A commit will not succeed at present.');
 }

@@ -1,5 +1,6 @@
 import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
 import type { MigrationRun } from '../run/migration-run.js';
+import { totalsOf } from '../stats/task-stats.js';
 
 /** Bound of the shards that are named. */
 const shardsNamedMax = 1_000;
@@ -15,14 +16,10 @@ export function instanceStatsOf(
 ): InstanceStats {
   const sum = (stat: (one: (typeof stats)[number]) => number): number =>
     stats.reduce((total, one) => total + stat(one), 0);
-  const own = deps.ownIds.flatMap((id) => view.tasks.get(id) ?? []);
   return {
     sourceShards: deps.ownIds.slice(0, shardsNamedMax),
     destinationShards: namesShards ? deps.destination.shardIds.slice(0, shardsNamedMax) : [],
-    copiedDocuments:
-      stats.length > 0
-        ? sum((one) => one.copiedDocuments)
-        : own.reduce((total, { copied }) => total + copied.documents, 0),
+    copiedDocuments: totalsOf(stats, view, deps.ownIds).reduce((total, task) => total + task.copiedDocuments, 0),
     partitions: {
       waiting: sum(({ partitions }) => partitions.waiting),
       starting: sum(({ partitions }) => partitions.starting),

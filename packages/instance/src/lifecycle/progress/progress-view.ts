@@ -17,7 +17,7 @@ import type { Observed } from './lag-observer.js';
 import type { MigrationView } from '../migration/migration-watch.js';
 import { hotDocumentsOf } from '../stats/hot-documents.js';
 import { sourceWritesOf } from '../stats/source-writes.js';
-import type { TaskStats } from '../stats/task-stats.js';
+import { type TaskStats, totalsOf } from '../stats/task-stats.js';
 import { type VerificationStats, verificationOf } from '../stats/verification-stats.js';
 
 /** An instance does not see why a peer has not taken a recorded command; a coordinator does. */
@@ -54,7 +54,7 @@ export function progressOf(source: ProgressSource): Progress {
     canWrite: view.record.canWrite,
     info: infoOf(source),
     lagTimeSeconds: lagOf(source),
-    totalEventsApplied: eventsApplied(source),
+    totalEventsApplied: totals(source).reduce((sum, task) => sum + task.eventsApplied, 0),
     collectionCopy: collectionCopyOf(source),
     directionMapping: source.directionMapping,
     syncID: source.syncID,
@@ -98,7 +98,8 @@ function collectionCopyOf(source: ProgressSource): NonNullable<Progress['collect
   // The leader sets the total to the copied bytes a moment after the last task is done; a lone instance knows it at
   // once. Where nothing was copied, that is one byte.
   const isWhole = ownsAll && copyIsDone(source);
-  const copied = Math.max(copiedBytes(source), isWhole ? 1 : emptySourceByte(source));
+  const copiedBytes = totals(source).reduce((sum, task) => sum + task.copiedBytes, 0);
+  const copied = Math.max(copiedBytes, isWhole ? 1 : emptySourceByte(source));
   const total = isWhole ? copied : Math.max(1, record.estimatedTotalBytes ?? copied);
   return { estimatedTotalBytes: total, estimatedCopiedBytes: Math.min(copied, total) };
 }
@@ -111,21 +112,8 @@ function emptySourceByte(source: ProgressSource): number {
   return counts && copyIsDone(source) ? 1 : 0;
 }
 
-function ownTasks({ view, ownIds }: ProgressSource) {
-  return ownIds.flatMap((id) => view.tasks.get(id) ?? []);
-}
-
-/** Live stats; the stored ones until the stages run. */
-function copiedBytes(source: ProgressSource): number {
-  const { stats } = source;
-  if (stats.length > 0) return stats.reduce((sum, one) => sum + one.copiedBytes, 0);
-  return ownTasks(source).reduce((sum, task) => sum + task.copied.bytes, 0);
-}
-
-function eventsApplied(source: ProgressSource): number {
-  const { stats } = source;
-  if (stats.length > 0) return stats.reduce((sum, one) => sum + one.eventsApplied, 0);
-  return ownTasks(source).reduce((sum, task) => sum + task.eventsApplied, 0);
+function totals({ stats, view, ownIds }: ProgressSource) {
+  return totalsOf(stats, view, ownIds);
 }
 
 function lagOf({ state, stats }: ProgressSource): number | null {
@@ -158,9 +146,7 @@ function tenths(stat: number | null): number | null {
 }
 
 function copyIsDone(source: ProgressSource): boolean {
-  const { stats } = source;
-  if (stats.length > 0) return stats.every((one) => one.copyDone);
-  return ownTasks(source).every((task) => task.copyDone);
+  return totals(source).every((task) => task.copyDone);
 }
 
 function infoOf(source: ProgressSource): string {

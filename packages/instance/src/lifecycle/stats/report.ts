@@ -1,7 +1,5 @@
-import type { Mismatch } from '@convoy/api/contract/mismatch';
-import type { Progress, MigrationState } from '@convoy/api/contract/progress';
-import type { Failure, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
-import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
+import type { Progress } from '@convoy/api/contract/progress';
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
 
 /** Rates are averages over about this time. */
@@ -41,54 +39,25 @@ export class Rates {
   }
 }
 
+/** What is absent from a report where there is nothing to say. */
+type Optional = 'oplogRemaining_seconds' | 'mismatches' | 'refused' | 'stats';
+
 /** What a report is made of. */
-export interface ReportSource {
-  identity: InstanceIdentity;
-  state: MigrationState;
-  failure: Failure | null;
-  canCommit: boolean;
-  canWrite: boolean;
-  expectedIds: string[];
-  clusterIds: InstanceReport['clusterIds'];
-  optionsDigest: string | null;
-  step: string | null;
-  progress: Progress;
-  /** Null while unknown; undefined where no oplog is readable or needed. */
-  oplogRemaining_seconds?: number | null | undefined;
-  mismatches: readonly Mismatch[];
-  refused: InstanceReport['refused'];
-  stats?: InstanceStats | undefined;
-}
+export type ReportSource = Omit<InstanceReport, 'rates' | Optional> & {
+  [Name in Optional]?: InstanceReport[Name] | undefined;
+};
 
 /** The report of an instance as its peers see it: of what blocks a commit, each reports its own. */
 export function reportOf(source: ReportSource, rates: Rates): InstanceReport {
-  const {
-    identity,
-    state,
-    failure,
-    expectedIds,
-    clusterIds,
-    optionsDigest,
-    step,
-    progress,
-    oplogRemaining_seconds,
-    stats,
-  } = source;
-  const copied = progress.collectionCopy?.estimatedCopiedBytes ?? null;
+  const { oplogRemaining_seconds, mismatches = [], refused, stats, ...reported } = source;
+  const { identity, progress } = reported;
   return {
-    identity,
-    state,
-    failure,
-    ready: { canCommit: source.canCommit, canWrite: source.canWrite },
-    expectedIds,
-    clusterIds,
-    optionsDigest,
-    step,
-    rates: rates.take(copied, progress.totalEventsApplied ?? 0),
+    ...reported,
+    rates: rates.take(progress.collectionCopy?.estimatedCopiedBytes ?? null, progress.totalEventsApplied ?? 0),
     progress: { ...progress, commitBlockers: ownBlockers(progress, identity.id) },
     ...(oplogRemaining_seconds === undefined ? {} : { oplogRemaining_seconds }),
-    ...(source.mismatches.length === 0 ? {} : { mismatches: [...source.mismatches] }),
-    ...(source.refused === undefined ? {} : { refused: source.refused }),
+    ...(mismatches.length === 0 ? {} : { mismatches }),
+    ...(refused === undefined ? {} : { refused }),
     ...(stats === undefined ? {} : { stats }),
   };
 }

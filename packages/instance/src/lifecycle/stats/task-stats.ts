@@ -2,6 +2,7 @@ import type { WritesAbove } from '../../apply/events-ahead.js';
 import type { HotDocument } from '../../apply/hot-documents.js';
 import type { SourceWrites } from '../../apply/recent-writes.js';
 import { secondsOf } from '../../cluster/cluster-time.js';
+import type { MigrationView } from '../migration/migration-watch.js';
 import type { Partition, PartitionState } from '../../store/partition.js';
 
 /** The stats of a sync task, for progress. */
@@ -37,6 +38,25 @@ export interface TaskStats {
 export function lagBehind(sourceTime: bigint, reached: bigint, commitTime: bigint | null = null): number {
   const last = commitTime !== null && commitTime < sourceTime ? commitTime : sourceTime;
   return Math.max(0, secondsOf(last) - secondsOf(reached));
+}
+
+/** What a task has done by now, its earlier processes included. */
+export type TaskTotals = Pick<TaskStats, 'copiedBytes' | 'copiedDocuments' | 'copyDone' | 'eventsApplied'>;
+
+/** Live stats; the stored ones until the stages run. */
+export function totalsOf(
+  stats: readonly TaskStats[],
+  { tasks }: MigrationView,
+  ownIds: readonly string[],
+): readonly TaskTotals[] {
+  if (stats.length > 0) return stats;
+  const own = ownIds.flatMap((id) => tasks.get(id) ?? []);
+  return own.map(({ copied, copyDone, eventsApplied }) => ({
+    copiedBytes: copied.bytes,
+    copiedDocuments: copied.documents,
+    copyDone,
+    eventsApplied,
+  }));
 }
 
 /** The stats of the copy alone. */

@@ -14,10 +14,7 @@ export function verificationStats(verifier: TaskVerifier, readiness: Verificatio
   const counts = countsOf(verifier);
   const leftDocuments = counts.estimatedDocumentCount - counts.hashedDocumentCount;
   const blocker = readiness.judge({ hasCompared, leftDocuments, readLag_seconds, lasting });
-  const sideOf = (side: Side): VerificationSideProgress => ({
-    ...counts,
-    lagTimeSeconds: verifier.lag_seconds(side),
-  });
+  const sideOf = (side: Side) => ({ ...counts, lagTimeSeconds: verifier.lag_seconds(side) });
   return { blocker, source: sideOf('source'), destination: sideOf('destination') };
 }
 
@@ -84,17 +81,12 @@ export function verificationOf(
   tasks: readonly (VerificationStats | null)[],
   isOver: boolean,
 ): NonNullable<Progress['verification']> {
-  const all = tasks.map((stats) => stats ?? { source: notStarted, destination: notStarted });
-  return {
-    source: foldSides(
-      all.map(({ source }) => source),
+  const fold = (side: Side) =>
+    foldSides(
+      tasks.map((stats) => stats?.[side] ?? notStarted),
       isOver,
-    ),
-    destination: foldSides(
-      all.map(({ destination }) => destination),
-      isOver,
-    ),
-  };
+    );
+  return { source: fold('source'), destination: fold('destination') };
 }
 
 const phaseOrder = ['not started', 'initial hashing', 'stream hashing'] as const;
