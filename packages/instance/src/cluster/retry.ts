@@ -101,8 +101,12 @@ export async function retrying<T>(
 }
 
 /** A short retry policy, for commands whose user waits for the answer. */
-export function retryingFor(limit_ms: number, isRetryable: (error: unknown) => boolean): Retrying {
-  const policy = retryPolicy({ limit_ms });
+export function retryingFor(
+  limit_ms: number,
+  isRetryable: (error: unknown) => boolean,
+  onRetry: RetryPolicy['onRetry'] = () => undefined,
+): Retrying {
+  const policy = retryPolicy({ limit_ms, onRetry });
   return (what, operation, signal) => retrying(what, policy, signal, () => operation(), isRetryable);
 }
 

@@ -5,7 +5,7 @@ import type { ClusterClient } from '../cluster/node-client.js';
 import { asUnavailable } from '../cluster/connection-failure.js';
 import { classify } from '../cluster/failure.js';
 import { binaryVersion } from '../cluster/topology.js';
-import { retrying, type RetryNotice, retryPolicy } from '../cluster/retry.js';
+import { retryingFor, type RetryNotice } from '../cluster/retry.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { type ClusterName, connectConfigured } from '../lifecycle/migration/clusters.js';
 import {
@@ -118,17 +118,13 @@ async function compareIn(
     folder,
     resumed,
   }));
-  const policy = retryPolicy({
-    limit_ms: config.retry_minutes * minute_ms,
-    onRetry: (notice) => observer.retry(notice),
-  });
   const outcome = await compareClusters(
     {
       ...clusters,
       state,
       options,
       clock: systemClock,
-      retrying: (what, operation, ends) => retrying(what, policy, ends, () => operation(), isRetryable),
+      retrying: retryingFor(config.retry_minutes * minute_ms, isRetryable, (notice) => observer.retry(notice)),
       entered: (next) => {
         phase = next;
       },

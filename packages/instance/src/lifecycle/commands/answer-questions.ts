@@ -39,32 +39,26 @@ export async function answerQuestions(
   isIdle: () => boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  await Promise.allSettled(questionTopics.map((topic) => answerTopic(topic, runtime, fleet, isIdle, signal)));
-}
+  await Promise.allSettled(questionTopics.map(answer));
 
-async function answerTopic(
-  topic: QuestionTopic,
-  runtime: Runtime,
-  fleet: Fleet,
-  isIdle: () => boolean,
-  signal: AbortSignal,
-): Promise<void> {
-  let last: PublishedDetails[QuestionTopic] | null = null;
-  let answeredId = '';
-  let publishedAt_ms = -Infinity;
-  while (!signal.aborted) {
-    const question = isIdle() && fleet.isLeader() ? await read(fleet, topic) : null;
-    const isNew = question !== null && question.id !== answeredId;
-    if (isNew) {
-      last = await answerTo(topic, runtime, question, signal);
-      answeredId = question.id;
+  async function answer(topic: QuestionTopic): Promise<void> {
+    let last: PublishedDetails[QuestionTopic] | null = null;
+    let answeredId = '';
+    let publishedAt_ms = -Infinity;
+    while (!signal.aborted) {
+      const question = isIdle() && fleet.isLeader() ? await read(fleet, topic) : null;
+      const isNew = question !== null && question.id !== answeredId;
+      if (isNew) {
+        last = await answerTo(topic, runtime, question, signal);
+        answeredId = question.id;
+      }
+      const isDue = runtime.clock.monotonic_ms() - publishedAt_ms >= republish_ms;
+      if (question !== null && last !== null && (isNew || isDue)) {
+        fleet.publishDetails(topic, last);
+        publishedAt_ms = runtime.clock.monotonic_ms();
+      }
+      await runtime.clock.sleep(look_ms, signal);
     }
-    const isDue = runtime.clock.monotonic_ms() - publishedAt_ms >= republish_ms;
-    if (question !== null && last !== null && (isNew || isDue)) {
-      fleet.publishDetails(topic, last);
-      publishedAt_ms = runtime.clock.monotonic_ms();
-    }
-    await runtime.clock.sleep(look_ms, signal);
   }
 }
 

@@ -2,7 +2,7 @@ import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
 import type { Catalog } from '../../catalog/namespace.js';
-import type { ClusterClient, NodeClient, RawCursor } from '../../cluster/node-client.js';
+import type { ClusterClient, RawCursor } from '../../cluster/node-client.js';
 import { causeText } from '../../cluster/connection-failure.js';
 import { classify, codeOf } from '../../cluster/failure.js';
 import { historyLost } from '../../cluster/history-lost.js';
@@ -116,25 +116,12 @@ export async function checkReverse(check: ReverseCheck): Promise<void> {
   await look(quietUpTo);
 }
 
-async function requireHistory(next: ClusterClient, openedAt: bigint, signal: AbortSignal): Promise<void> {
-  try {
-    const { router, version } = next;
-    const cursor = await openChangeStream(router, {
-      startAtOperationTime: timestampOf(openedAt),
-      batchDocumentsMax: 1,
-      signal,
-      allChangesForCluster: true,
-      version,
-    });
-    try {
-      await cursor.next({ signal, maxTime_ms: 1 });
-    } finally {
-      await cursor.close();
-    }
-  } catch (error) {
-    if (classify(error) !== 'historyLost') throw error;
-    throw await reverseHistoryLost(next, openedAt, 'What was written since the commit is no longer known', signal);
-  }
+function requireHistory(next: ClusterClient, openedAt: bigint, signal: AbortSignal): Promise<void> {
+  const options = { batchDocumentsMax: 1, signal };
+  const lost = 'What was written since the commit is no longer known';
+  return readFrom(next, openedAt, options, lost, async (cursor) => {
+    await cursor.next({ signal, maxTime_ms: 1 });
+  });
 }
 
 /** @returns a time up to which nothing was written */
@@ -142,32 +129,39 @@ async function lookForWrites(check: ReverseCheck, since: bigint): Promise<bigint
   const { former, signal } = check;
   const end = await timeAboveAll(former, { signal });
   if (since > end) return since;
+  const options = { batchDocumentsMax, signal, pipeline: dataAndCollections };
+  const lost = `The oplog of ${former.name} no longer shows whether users wrote to it since the commit`;
+  await readFrom(former, since, options, lost, (cursor) => refuseWritesUpTo(end, check, cursor));
+  return end;
+}
+
+/** @throws ConvoyError `reverseHistoryLost` with what is `lost` where the oplog does not reach back to the time */
+async function readFrom(
+  cluster: ClusterClient,
+  time: bigint,
+  options: Pick<Parameters<typeof openChangeStream>[1], 'batchDocumentsMax' | 'signal' | 'pipeline'>,
+  lost: string,
+  read: (cursor: RawCursor) => Promise<void>,
+): Promise<void> {
+  const { router, version } = cluster;
   try {
-    const { router, version } = former;
-    const options = {
-      startAtOperationTime: timestampOf(since),
-      batchDocumentsMax,
-      signal,
+    const cursor = await openChangeStream(router, {
+      ...options,
+      startAtOperationTime: timestampOf(time),
       allChangesForCluster: true,
       version,
-      pipeline: dataAndCollections,
-    };
-    const cursor = await openChangeStream(router, options);
+    });
     try {
-      await refuseWritesUpTo(end, check, cursor);
+      await read(cursor);
     } finally {
       await cursor.close();
     }
   } catch (error) {
     if (classify(error) !== 'historyLost') throw error;
-    throw await reverseHistoryLost(
-      former,
-      since,
-      `The oplog of ${former.name} no longer shows whether users wrote to it since the commit`,
-      signal,
-    );
+    const clients = cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [];
+    const { errorDescription } = await historyLost(clients, time, options.signal);
+    throw new ConvoyError('reverseHistoryLost', `${lost}. ${errorDescription}`);
   }
-  return end;
 }
 
 async function refuseWritesUpTo(end: bigint, check: ReverseCheck, cursor: RawCursor): Promise<void> {
@@ -199,15 +193,4 @@ function writtenTo(former: ClusterClient, { operation, database, name }: DdlEven
     `${former.name} was written to since the commit (${operation} in ${namespace}), so a reverse ` +
       'would not make the clusters equal. Save those writes by other means, and start a new migration.',
   );
-}
-
-async function reverseHistoryLost(
-  cluster: ClusterClient,
-  position: bigint,
-  what: string,
-  signal: AbortSignal,
-): Promise<ConvoyError> {
-  const clients: NodeClient[] = cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [];
-  const { errorDescription } = await historyLost(clients, position, signal);
-  return new ConvoyError('reverseHistoryLost', `${what}. ${errorDescription}`);
 }

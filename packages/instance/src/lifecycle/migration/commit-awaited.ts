@@ -21,7 +21,7 @@ const sameCommand_ms = 60_000;
 export function isCommitJustRequested({ tasks }: MigrationView, now_ms: number): boolean {
   return [...tasks.values()].some(
     ({ commitRequested, requestedAt }) =>
-      commitRequested && now_ms - (requestedAt?.getTime() ?? Number.NEGATIVE_INFINITY) <= sameCommand_ms,
+      commitRequested && now_ms - (requestedAt?.getTime() ?? -Infinity) <= sameCommand_ms,
   );
 }
 

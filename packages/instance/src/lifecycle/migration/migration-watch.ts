@@ -86,7 +86,7 @@ export class MigrationWatch {
   #hasNews = false;
   #hasDdlWatermarkNews = false;
   /** When the last read of all tasks began. */
-  #allReadAt_ms = Number.NEGATIVE_INFINITY;
+  #allReadAt_ms = -Infinity;
   #refreshesStarted = 0;
   #refreshShown = 0;
 

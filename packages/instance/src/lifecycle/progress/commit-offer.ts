@@ -35,7 +35,7 @@ const unoffered_ms = 15_000;
 /** Whether a commit would be accepted, as this instance sees its fleet, and what is missing otherwise. */
 export class CommitOffer {
   readonly #readiness = new CommitReadiness();
-  #offeredAt_ms = Number.NEGATIVE_INFINITY;
+  #offeredAt_ms = -Infinity;
   /** Since when something missing has prevented an offer; null while it is offered, or the copy is not done. */
   #unofferedSince_ms: number | null = null;
 
@@ -111,7 +111,7 @@ export class CommitOffer {
   #missingHere(run: OfferedRun | null): readonly OwnBlocker[] {
     if (run?.failure !== null || (run.state !== 'RUNNING' && run.state !== 'COMMITTING')) {
       this.#readiness.withdraw();
-      this.#offeredAt_ms = Number.NEGATIVE_INFINITY;
+      this.#offeredAt_ms = -Infinity;
       return [notRunning(run)];
     }
     const blockers = run.verification?.flatMap((stats) => verifierBlocker(stats) ?? []) ?? [];

@@ -4,7 +4,7 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { homeOf } from '../../store/reversal.js';
-import { raiseRelease } from '../../store/take-over-release.js';
+import { raiseRelease, takeOverMetadata } from '../../store/take-over-release.js';
 import { type TaskRecord, TaskRecords } from '../../store/task-record.js';
 import {
   type Connect,
@@ -15,10 +15,9 @@ import {
   withRecordedShards,
 } from '../migration/clusters.js';
 import type { ConfiguredClusters } from '../migration/configured-clusters.js';
-import { withTodaysNames } from '../migration/former-metadata.js';
 import type { MigrationView } from '../migration/migration-watch.js';
 import { openNextSource } from '../migration/next-source.js';
-import { refuseNewerRelease } from '../migration/release.js';
+import { mustRecountCopy, refuseNewerRelease, usesOldNames } from '../migration/release.js';
 import { type Runtime, writeSessionsMax } from '../migration/runtime.js';
 import { MigrationRun } from './migration-run.js';
 
@@ -92,7 +91,11 @@ export class JoinedMigration {
       const metadata = this.metadataOn(home);
       refuseNewerRelease(recorded.release, identity.release);
       if (homeOf(recorded).clusterId !== home.clusterId) throw new ConvoyError('wrongCluster');
-      const record = await withTodaysNames(metadata, recorded, identity.release, this.signal);
+      const { release } = recorded;
+      // A release before 2.0 has other names: they change before anything else is read.
+      const record = usesOldNames(release)
+        ? await takeOverMetadata(metadata, recorded, identity.release, mustRecountCopy(release), this.signal)
+        : recorded;
       if (record === null) return;
       const source = mayLackSource(record)
         ? deferredSource(runtime, record, connect)

@@ -13,7 +13,6 @@ import { leadWhenElected } from './leader.js';
 import { keepSessions } from './keep-sessions.js';
 import { MetadataRemoval } from './metadata-removal.js';
 import { syncTasks } from './member.js';
-import { answerMemberChecks } from './member-checks.js';
 import { dependenciesOf, type MigrationDependencies, type MigrationPart } from '../migration/migration-dependencies.js';
 import type { MigrationView, MigrationWatch } from '../migration/migration-watch.js';
 import { OwnTasks } from './own-tasks.js';
@@ -137,7 +136,7 @@ export class MigrationRun {
       this.#guarded(this.#end.signal, (signal) => this.#own.endWhenReplaced(signal)),
     ]).then(() => undefined);
     this.#beginFollowing();
-    void answerMemberChecks(this.#watch, this.#own, this.deps.runtime.clock, this.#end.signal);
+    void this.#own.answerMemberChecks(this.deps.runtime.clock, this.#end.signal);
     void this.#watchFailure();
     void this.removal.watch(this.#end.signal);
     this.#afterFailure = this.#work.then(() => this.#releaseSource());

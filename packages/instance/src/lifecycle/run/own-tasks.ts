@@ -1,7 +1,11 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
+import type { Clock } from '../../cluster/clock.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import type { MigrationView, MigrationWatch } from '../migration/migration-watch.js';
+
+/** Delay before a failed answer is given again: a cleanup takes a silent process for gone. */
+const answerAgain_ms = 500;
 
 /** The records of this process's sync tasks, which it takes from a former owner and then speaks for. */
 export class OwnTasks {
@@ -57,6 +61,21 @@ export class OwnTasks {
   async endWhenReplaced(signal: AbortSignal): Promise<void> {
     const view = await this.watch.until((seen) => seen.record.phase === 'committed' || this.isReplaced(seen), signal);
     if (this.isReplaced(view)) throw new ConvoyError('staleEpoch');
+  }
+
+  /** Shows a cleanup, which asks through the migration's record, that this process is at work; until the signal. */
+  async answerMemberChecks(clock: Clock, signal: AbortSignal): Promise<void> {
+    for (let answered: string | undefined; !signal.aborted;) {
+      const view = await this.watch.until(({ record }) => record.memberCheck !== answered, signal).catch(() => null);
+      if (view === null) return;
+      const called = view.record.memberCheck;
+      try {
+        await this.set({ present: called ?? '' }, signal);
+        answered = called;
+      } catch {
+        await clock.sleep(answerAgain_ms, signal).catch(() => undefined);
+      }
+    }
   }
 
   async #take(sessionsMax: number, signal: AbortSignal): Promise<TaskRecord[]> {

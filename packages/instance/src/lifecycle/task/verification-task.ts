@@ -50,7 +50,8 @@ export class VerifiedTask {
         deps.runtime.retrying('wake the destination', () => wakeStreams(deps.destination, { signal }), signal),
       ]);
     };
-    const start = { source: storedTime(before?.settled.source), destination: storedTime(before?.settled.destination) };
+    const { source, destination } = before?.settled ?? { source: null, destination: null };
+    const start = { source: source?.toBigInt() ?? null, destination: destination?.toBigInt() ?? null };
     this.#storage = new VerificationStorage(deps.metadata, sync.taskId, sync.epoch, hard);
     this.#verifier = new TaskVerifier(verifierDependencies(deps, sync, tasks, this.#storage), start, wake);
   }
@@ -213,10 +214,6 @@ function verifierDependencies(
     comparers: Math.max(1, Math.floor(runtime.config.readers / tasks)),
     keysBytesMax: Math.floor(runtime.config.memoryBytesMax / keysPart / tasks),
   };
-}
-
-function storedTime(time: Timestamp | null | undefined): bigint | null {
-  return time === null || time === undefined ? null : timeOf(time);
 }
 
 function nullableTimestamp(time: bigint | null): Timestamp | null {
