@@ -100,9 +100,12 @@ async function listClusters(
   const source = await connectConfigured(config, requireClusterName(request.source), 'router', signal);
   try {
     const destination = await connectConfigured(config, requireClusterName(request.destination), 'router', signal);
-    const clusters = { source: factsOf(source), destination: factsOf(destination) };
-    await destination.close();
-    return { clusters, ...(await listSource(source.router, signal)) };
+    try {
+      const clusters = { source: factsOf(source), destination: factsOf(destination) };
+      return { clusters, ...(await listSource(source.router, signal)) };
+    } finally {
+      await destination.close();
+    }
   } finally {
     await source.close();
   }

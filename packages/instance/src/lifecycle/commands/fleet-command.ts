@@ -9,8 +9,8 @@ import {
   type RecordedCommandName,
 } from '../../store/fleet-commands.js';
 import { type MigrationRecord, refuseOtherOptions } from '../../store/migration-record.js';
-import { swapsOf } from '../../store/reversal.js';
 import type { TaskRecord } from '../../store/task-record.js';
+import { isReverseRequested } from '../leader/swap-clusters.js';
 import { allTasks } from '../migration/migration-watch.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
@@ -58,7 +58,7 @@ function conditionOf(
   const isStarting = record.phase === 'starting';
   if (name === 'start') return isStarting ? (task) => task?.started === true : null;
   if (name === 'reverse')
-    return record.phase === 'committed' ? (task) => task?.reverseRequested === swapsOf(record) : null;
+    return record.phase === 'committed' ? (task) => isReverseRequested(record, task) : null;
   if (!isStarting && record.phase !== 'syncing') return null;
   return (task) => task?.paused === (name === 'pause');
 }

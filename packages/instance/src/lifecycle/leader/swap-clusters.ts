@@ -19,7 +19,10 @@ import { requireReversible } from '../migration/next-source.js';
 import { stepDone } from '../migration/steps.js';
 
 /** Whether a task has taken the command to reverse the migration in its present direction. */
-export function isReverseRequested(record: MigrationRecord, task: { reverseRequested?: number } | undefined): boolean {
+export function isReverseRequested(
+  record: Pick<MigrationRecord, 'phase' | 'reversal'>,
+  task: { reverseRequested?: number } | undefined,
+): boolean {
   return record.phase === 'committed' && task?.reverseRequested === swapsOf(record);
 }
 
