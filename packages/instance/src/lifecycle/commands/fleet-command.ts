@@ -57,8 +57,7 @@ function conditionOf(
 ): ((task: TaskRecord | undefined) => boolean) | null {
   const isStarting = record.phase === 'starting';
   if (name === 'start') return isStarting ? (task) => task?.started === true : null;
-  if (name === 'reverse')
-    return record.phase === 'committed' ? (task) => isReverseRequested(record, task) : null;
+  if (name === 'reverse') return record.phase === 'committed' ? (task) => isReverseRequested(record, task) : null;
   if (!isStarting && record.phase !== 'syncing') return null;
   return (task) => task?.paused === (name === 'pause');
 }
