@@ -2,6 +2,7 @@ import { ConvoyError } from '../errors/convoy-error.js';
 import { canonicalJson, sortedSet } from './canonical-json.js';
 import { type DocumentFilter, filterText } from './document-filter.js';
 import type { NamePattern, NamespaceSelector } from './filter.js';
+import { given } from './given.js';
 import type { NamespaceRemap } from './namespace-remap.js';
 import type { Sharding } from './sharding.js';
 import type { StartRequest } from './start-request.js';
@@ -29,9 +30,11 @@ export function normaliseStartRequest(request: StartRequest): StartRequest {
       ? {}
       : { copyInNaturalOrder: normaliseFilter(request.copyInNaturalOrder) }),
     ...(request.detectRandomId === true ? { detectRandomId: true } : {}),
-    ...(request.sharding === undefined ? {} : { sharding: normaliseSharding(request.sharding) }),
-    ...(request.documentFilter === undefined ? {} : { documentFilter: normaliseFilters(request.documentFilter) }),
-    ...(request.namespaceRemap === undefined ? {} : { namespaceRemap: normaliseRemap(request.namespaceRemap) }),
+    ...given({
+      sharding: request.sharding && normaliseSharding(request.sharding),
+      documentFilter: request.documentFilter && normaliseFilters(request.documentFilter),
+      namespaceRemap: request.namespaceRemap && normaliseRemap(request.namespaceRemap),
+    }),
     verification: { enabled: request.verification.enabled },
   };
 }
@@ -61,12 +64,12 @@ function normaliseFilter(selectors: readonly NamespaceSelector[]): NamespaceSele
 
 function normaliseSelector(selector: NamespaceSelector): NamespaceSelector {
   const { database, databaseRegex, collections, collectionsRegex } = selector;
-  return {
-    ...(database === undefined ? {} : { database }),
-    ...(databaseRegex === undefined ? {} : { databaseRegex: normalisePattern(databaseRegex) }),
-    ...(collections === undefined ? {} : { collections: sortedSet(collections, String) }),
-    ...(collectionsRegex === undefined ? {} : { collectionsRegex: normalisePattern(collectionsRegex) }),
-  };
+  return given({
+    database,
+    databaseRegex: databaseRegex && normalisePattern(databaseRegex),
+    collections: collections && sortedSet(collections, String),
+    collectionsRegex: collectionsRegex && normalisePattern(collectionsRegex),
+  });
 }
 
 /** Drops the letter u: the server accepts it and always matches UTF-8. */

@@ -1,6 +1,7 @@
 import { ContractClient } from '@convoy/api/client/contract-client';
 import type { ClientTrust } from '@convoy/api/client/exchange-json';
 import { readNamedFile } from '@convoy/api/configuration/named-file';
+import { given } from '@convoy/api/contract/given';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { type Command, Option } from 'commander';
 import type { ShownProgress } from '../progress-view/progress-lines.js';
@@ -56,11 +57,7 @@ export function serviceCommand(program: Command, name: string, description: stri
  * @throws ConvoyError `invalidConfiguration` for another scheme than HTTP's, and for unreadable files
  */
 export function clientOf(options: ServiceOptions): ContractClient {
-  const token = tokenOf(options);
-  return new ContractClient(addressOf(options.url), {
-    ...(token === undefined ? {} : { token }),
-    trust: trustOf(options),
-  });
+  return new ContractClient(addressOf(options.url), { ...given({ token: tokenOf(options) }), trust: trustOf(options) });
 }
 
 /**
@@ -84,11 +81,13 @@ function addressOf(url: string): string {
 }
 
 function trustOf({ caFile, certFile, keyFile }: ServiceOptions): ClientTrust {
-  return {
-    ...(caFile === undefined ? {} : { ca: readNamedFile(caFile, '--ca-file').toString() }),
-    ...(certFile === undefined ? {} : { cert: readNamedFile(certFile, '--cert-file').toString() }),
-    ...(keyFile === undefined ? {} : { key: readNamedFile(keyFile, '--key-file').toString() }),
-  };
+  const read = (file: string | undefined, flag: string) =>
+    file === undefined ? undefined : readNamedFile(file, flag).toString();
+  return given({
+    ca: read(caFile, '--ca-file'),
+    cert: read(certFile, '--cert-file'),
+    key: read(keyFile, '--key-file'),
+  });
 }
 
 /**
@@ -108,7 +107,7 @@ export async function fromCoordinator<Reply>(url: string, what: string, reply: P
 
 /** Progress of the fleet from a coordinator, or the contract's fields from an instance. */
 export async function readProgress(client: ContractClient, signal?: AbortSignal): Promise<ShownProgress> {
-  const call = signal === undefined ? {} : { signal };
+  const call = given({ signal });
   try {
     return (await client.fleetProgress(call)).progress;
   } catch (error) {

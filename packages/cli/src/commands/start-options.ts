@@ -5,28 +5,18 @@ import {
   type StartRequestBody,
 } from '@convoy/api/contract/start-request';
 import { writeBlockingValues } from '@convoy/api/contract/write-blocking';
+import { given } from '@convoy/api/contract/given';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseJson } from './json-option.js';
 import { addNamespaceOptions } from './namespace-option.js';
 
 /** Options of a start, as given by flags. */
-export interface StartOptions {
+export interface StartOptions extends Partial<Omit<StartRequestBody, 'verification'>> {
   optionsFile?: Partial<StartRequestBody>;
-  source?: string;
-  destination?: string;
-  buildIndexes?: StartRequestBody['buildIndexes'];
-  indexConflicts?: StartRequestBody['indexConflicts'];
-  indexFailures?: StartRequestBody['indexFailures'];
-  enableUserWriteBlocking?: StartRequestBody['enableUserWriteBlocking'];
-  reversible?: boolean;
-  keepBalancer?: boolean;
   naturalOrder?: StartRequestBody['copyInNaturalOrder'];
-  detectRandomId?: boolean;
   verification: boolean;
   include?: StartRequestBody['includeNamespaces'];
   exclude?: StartRequestBody['excludeNamespaces'];
-  sharding?: StartRequestBody['sharding'];
-  documentFilter?: StartRequestBody['documentFilter'];
   remap?: StartRequestBody['namespaceRemap'];
 }
 
@@ -74,28 +64,27 @@ export function addStartOptions(command: Command): Command {
 
 /** The request with only the given fields, so that the service's defaults apply to the others. */
 export function startBody(options: StartOptions): StartRequestBody {
-  const { source, destination, buildIndexes, enableUserWriteBlocking, reversible } = options;
-  const { indexConflicts, indexFailures, keepBalancer, naturalOrder, detectRandomId } = options;
-  const { include, exclude, documentFilter, remap, sharding } = options;
   return {
     ...defaultClusters,
     ...options.optionsFile,
-    ...(source !== undefined && { source }),
-    ...(destination !== undefined && { destination }),
-    ...(buildIndexes && { buildIndexes }),
-    ...(indexConflicts && { indexConflicts }),
-    ...(indexFailures && { indexFailures }),
-    ...(enableUserWriteBlocking && { enableUserWriteBlocking }),
-    ...(reversible && { reversible }),
-    ...(keepBalancer && { keepBalancer }),
-    ...(naturalOrder && { copyInNaturalOrder: naturalOrder }),
-    ...(detectRandomId && { detectRandomId }),
-    ...(include && { includeNamespaces: include }),
-    ...(exclude && { excludeNamespaces: exclude }),
-    ...(documentFilter && { documentFilter }),
-    ...(remap && { namespaceRemap: remap }),
-    ...(sharding && { sharding }),
-    ...(!options.verification && { verification: { enabled: false } }),
+    ...given({
+      source: options.source,
+      destination: options.destination,
+      buildIndexes: options.buildIndexes,
+      indexConflicts: options.indexConflicts,
+      indexFailures: options.indexFailures,
+      enableUserWriteBlocking: options.enableUserWriteBlocking,
+      reversible: options.reversible,
+      keepBalancer: options.keepBalancer,
+      copyInNaturalOrder: options.naturalOrder,
+      detectRandomId: options.detectRandomId,
+      includeNamespaces: options.include,
+      excludeNamespaces: options.exclude,
+      documentFilter: options.documentFilter,
+      namespaceRemap: options.remap,
+      sharding: options.sharding,
+      verification: options.verification ? undefined : { enabled: false },
+    }),
   };
 }
 

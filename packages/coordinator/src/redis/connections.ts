@@ -2,6 +2,7 @@ import { Cluster, Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
 import type { Logger } from 'pino';
 import { readNamedFile } from '@convoy/api/configuration/named-file';
+import { given } from '@convoy/api/contract/given';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { HangWatch } from './hang-watch.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -28,11 +29,9 @@ function reconnectPause(attempt: number): number {
 }
 
 function tlsOptions(tls: RedisTls): NonNullable<RedisOptions['tls']> {
+  const read = (name: 'caFile' | 'certFile' | 'keyFile') => tls[name] && readNamedFile(tls[name], `redis.tls.${name}`);
   return {
-    ...(tls.caFile === undefined ? {} : { ca: readNamedFile(tls.caFile, 'redis.tls.caFile') }),
-    ...(tls.certFile === undefined ? {} : { cert: readNamedFile(tls.certFile, 'redis.tls.certFile') }),
-    ...(tls.keyFile === undefined ? {} : { key: readNamedFile(tls.keyFile, 'redis.tls.keyFile') }),
-    ...(tls.servername === undefined ? {} : { servername: tls.servername }),
+    ...given({ ca: read('caFile'), cert: read('certFile'), key: read('keyFile'), servername: tls.servername }),
     rejectUnauthorized: !tls.allowInvalidCertificates,
   };
 }
@@ -44,8 +43,7 @@ function commonOptions(settings: RedisSettings, commandRetries: number | null): 
     maxRetriesPerRequest: commandRetries,
     // A primary that became a replica replies READONLY: a new connection finds the current primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
-    ...(settings.username === undefined ? {} : { username: settings.username.reveal() }),
-    ...(settings.password === undefined ? {} : { password: settings.password.reveal() }),
+    ...given({ username: settings.username?.reveal(), password: settings.password?.reveal() }),
     ...(settings.tls === undefined ? {} : { tls: tlsOptions(settings.tls), Connector: TlsConnector }),
   };
 }
@@ -63,8 +61,10 @@ function connect(settings: RedisSettings, commandRetries: number | null, more: R
     sentinels: [...topology.sentinels],
     name: topology.primaryName,
     sentinelRetryStrategy: reconnectPause,
-    ...(topology.sentinelUsername === undefined ? {} : { sentinelUsername: topology.sentinelUsername.reveal() }),
-    ...(topology.sentinelPassword === undefined ? {} : { sentinelPassword: topology.sentinelPassword.reveal() }),
+    ...given({
+      sentinelUsername: topology.sentinelUsername?.reveal(),
+      sentinelPassword: topology.sentinelPassword?.reveal(),
+    }),
     ...(settings.tls === undefined
       ? {}
       : { sentinelTLS: tlsOptions(settings.tls), enableTLSForSentinelMode: true, Connector: TlsSentinelConnector }),
