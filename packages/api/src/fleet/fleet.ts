@@ -7,10 +7,6 @@ import { instanceStatsSchema } from './instance-stats.js';
 import type { QuestionTopic, StartQuestion } from './start-question.js';
 import type { DetailTopic, PublishedDetails } from './published-details.js';
 
-/**
- * Identity of an instance. `id` comes from its configuration (a source shard's name), or is `single` for a lone
- * instance.
- */
 const identitySchema = z.object({
   id: z.string().min(1),
   /** The contract's `syncID`: stable over restarts. */
@@ -20,13 +16,16 @@ const identitySchema = z.object({
   /** Release of the software, for example `2.0.0`. */
   release: z.string(),
 });
+/**
+ * Identity of an instance. `id` comes from its configuration (a source shard's name), or is `single` for a lone
+ * instance.
+ */
 export type InstanceIdentity = z.output<typeof identitySchema>;
 
-/** A failed command or migration in the contract's terms. */
 const failureSchema = z.object({ error: z.string().refine(isErrorName), errorDescription: z.string() });
+/** A failed command or migration in the contract's terms. */
 export type Failure = z.output<typeof failureSchema>;
 
-/** An instance's report to the others. Each report replaces the previous one. */
 export const reportSchema = z.object({
   identity: identitySchema,
   state: z.enum(migrationStates),
@@ -60,6 +59,7 @@ export const reportSchema = z.object({
   /** Absent until its part of a migration runs. */
   stats: instanceStatsSchema.optional(),
 });
+/** An instance's report to the others. Each report replaces the previous one. */
 export type InstanceReport = z.output<typeof reportSchema>;
 
 /** A report as received by another process. */
@@ -93,14 +93,14 @@ export interface FleetCommand {
 /** Handles a command, whose sender waits for the result only so many milliseconds more. */
 export type CommandHandler = (command: FleetCommand, awaited_ms: number) => Promise<CommandResult>;
 
-/**
- * `waitingFor` says that the command is recorded for the whole fleet, and which instances have not taken it; absent
- * when it is not recorded.
- */
 export const commandResultSchema = z.discriminatedUnion('success', [
   z.object({ success: z.literal(true), waitingFor: z.array(z.string()).exactOptional() }),
   failureSchema.extend({ success: z.literal(false) }),
 ]);
+/**
+ * Result of a command. `waitingFor` says that it is recorded for the whole fleet, and which instances have not taken
+ * it; absent when it is not recorded.
+ */
 export type CommandResult = z.output<typeof commandResultSchema>;
 
 /**

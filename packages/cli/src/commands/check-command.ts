@@ -10,8 +10,8 @@ import { addStartOptions, startBody, type StartOptions } from './start-options.j
 /** Settings of an instance that the checks use. */
 const { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax } = instanceSettings;
 const { redis, fleetSecret } = instanceSettings;
-const clusterSettings = { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax };
-const checkedSettings = { ...clusterSettings, redis, fleetSecret };
+const clientSettings = { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax };
+const checkedSettings = { ...clientSettings, redis, fleetSecret };
 
 /** Adds `convoy check`: checks whether a migration can start, without a running process. */
 export function addCheckCommand(program: Command): void {

@@ -57,7 +57,8 @@ export function serviceCommand(program: Command, name: string, description: stri
  * @throws ConvoyError `invalidConfiguration` for another scheme than HTTP's, and for unreadable files
  */
 export function clientOf(options: ServiceOptions): ContractClient {
-  return new ContractClient(addressOf(options.url), { ...given({ token: tokenOf(options) }), trust: trustOf(options) });
+  const token = tokenOf(options);
+  return new ContractClient(addressOf(options.url), { ...given({ token }), trust: trustOf(options) });
 }
 
 /**

@@ -11,7 +11,12 @@ import { parseJson } from './json-option.js';
 import { addNamespaceOptions } from './namespace-option.js';
 
 /** Options of a start, as given by flags. */
-export interface StartOptions extends Partial<Omit<StartRequestBody, 'verification'>> {
+export interface StartOptions extends Partial<
+  Omit<
+    StartRequestBody,
+    'verification' | 'includeNamespaces' | 'excludeNamespaces' | 'namespaceRemap' | 'copyInNaturalOrder'
+  >
+> {
   optionsFile?: Partial<StartRequestBody>;
   naturalOrder?: StartRequestBody['copyInNaturalOrder'];
   verification: boolean;
@@ -76,13 +81,13 @@ export function startBody(options: StartOptions): StartRequestBody {
       enableUserWriteBlocking: options.enableUserWriteBlocking,
       reversible: options.reversible,
       keepBalancer: options.keepBalancer,
-      copyInNaturalOrder: options.naturalOrder,
+      copyInNaturalOrder: options.naturalOrder ?? undefined,
       detectRandomId: options.detectRandomId,
       includeNamespaces: options.include,
       excludeNamespaces: options.exclude,
-      documentFilter: options.documentFilter,
+      documentFilter: options.documentFilter ?? undefined,
       namespaceRemap: options.remap,
-      sharding: options.sharding,
+      sharding: options.sharding ?? undefined,
       verification: options.verification ? undefined : { enabled: false },
     }),
   };

@@ -18,7 +18,7 @@ import { membersOf, type FleetSnapshot } from '../progress/members.js';
 import type { RemainingEstimate } from '../progress/time-remaining.js';
 import { redisExposure } from '../redis/redis-exposure.js';
 import { notSent, redisFailureReason } from '../redis/redis-failure.js';
-import { type RefusalReason } from '../redis/signature.js';
+import type { RefusalReason } from '../redis/signature.js';
 import { systemTime } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
@@ -91,7 +91,7 @@ export class FleetDirector {
     this.#details = new DetailsReader(this.#redis);
     this.outbox = new RedisOutbox(this.#redis);
     this.#questions = new StartQuestions(this.#redis);
-    this.#view = new FleetView(this.#redis, true);
+    this.#view = new FleetView(this.#redis, { hearsAll: true });
     this.#sender = new CommandSender({ ...this.#redis, connection: connections.patient() }, options.logger);
     this.#last = new LastCommands(clock, timings.identityLease_ms);
     this.#leaderTask = new PeriodicTask(timings.leaderLease_ms / RENEWALS_PER_LEASE, () => this.#askForLeader());

@@ -25,14 +25,13 @@ export class FleetView {
   #unreadableLogged = false;
 
   /**
-   * @param hearsAll an instance reads its peers' reports about once per keep-alive time; a coordinator process receives
+   * @param options.hearsAll an instance reads its peers' reports about once per keep-alive time; a coordinator process receives
    * every report immediately
-   * @param onVacant called after a notification of vacant leadership
+   * @param options.onVacant called after a notification of vacant leadership
    */
   constructor(
     private readonly redis: FleetRedis,
-    private readonly hearsAll: boolean,
-    private readonly onVacant?: () => void,
+    private readonly options: { hearsAll: boolean; onVacant?: () => void },
   ) {
     const { connections, signature, timings, clock } = redis;
     this.#subscriber = connections.subscriber();
@@ -95,7 +94,7 @@ export class FleetView {
   }
 
   async #tick(): Promise<void> {
-    if (this.hearsAll) await this.#load().catch((error: unknown) => this.#logUnheard(error));
+    if (this.options.hearsAll) await this.#load().catch((error: unknown) => this.#logUnheard(error));
     this.board.sweep();
   }
 
@@ -103,7 +102,10 @@ export class FleetView {
   async #listen(): Promise<void> {
     const { keys, limit_ms } = this.redis;
     const channels = [keys.departuresChannel, keys.leaderChannel, keys.wakeChannel, keys.ddlWatermarkChannel];
-    await callRedis(this.#subscriber.subscribe(...channels, ...(this.hearsAll ? [keys.reportsChannel] : [])), limit_ms);
+    await callRedis(
+      this.#subscriber.subscribe(...channels, ...(this.options.hearsAll ? [keys.reportsChannel] : [])),
+      limit_ms,
+    );
     this.#peers.forget();
     await this.#load();
     await this.refreshLeader();
@@ -144,7 +146,7 @@ export class FleetView {
   #onLeader(text: string): void {
     const holder = decodeLease(text);
     this.leaderView.see(holder);
-    if (holder === null) this.onVacant?.();
+    if (holder === null) this.options.onVacant?.();
   }
 
   /** Skips own messages, which were processed when they were sent. Of other messages only their arrival counts. */

@@ -56,7 +56,10 @@ export class RedisFleet implements Fleet {
   constructor(options: RedisFleetOptions) {
     this.#redis = fleetRedis(options);
     const { connection, keys, timings } = this.#redis;
-    this.#view = new FleetView(this.#redis, false, () => this.#membership?.election.campaignSoon());
+    this.#view = new FleetView(this.#redis, {
+      hearsAll: false,
+      onVacant: () => this.#membership?.election.campaignSoon(),
+    });
     this.#details = new DetailsPublisher(this.#redis, timings.reportRetention_ms);
     this.#questions = new StartQuestions(this.#redis);
     this.#wakes = new ThrottledPublisher(connection, keys.wakeChannel, timings.publishGap_ms);

@@ -8,7 +8,9 @@ const TIME = `return redis.call('TIME')`;
  * Cluster, the clock of the node with the fleet's keys, since each node has its own.
  */
 export async function redisTime_ms({ connection, keys, limit_ms }: SignedRedis): Promise<number> {
-  const reply = await callRedis(connection.eval(TIME, 1, keys.members), limit_ms);
-  const [seconds, microseconds] = reply as [string, string];
-  return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
+  const reading = connection.eval(TIME, 1, keys.members).then((reply) => {
+    const [seconds, microseconds] = reply as [string, string];
+    return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
+  });
+  return await callRedis(reading, limit_ms);
 }

@@ -33,7 +33,7 @@ export function serveStartGuide(app: FastifyInstance, director: Pick<FleetDirect
   });
 }
 
-const querySchema = z.object({ limit: z.coerce.number().int().min(1).max(LOGS_MAX).catch(LOGS_MAX) });
+const logsQuerySchema = z.object({ limit: z.coerce.number().int().min(1).max(LOGS_MAX).catch(LOGS_MAX) });
 
 /**
  * Serves the last warnings and errors of all processes.
@@ -46,7 +46,7 @@ export function serveLogs(
 ): void {
   const logs = cached(() => mergeLogs(director.logDetails(), own()));
   app.get(LOGS_PATH, async ({ query }): Promise<{ success: true; logs: FleetLogRecord[] }> => {
-    const { limit } = querySchema.parse(query);
+    const { limit } = logsQuerySchema.parse(query);
     return { success: true, logs: (await logs()).slice(-limit) };
   });
 }

@@ -8,8 +8,12 @@ export function timeOf(timestamp: Timestamp): bigint {
   return timestamp.toBigInt();
 }
 
-/** The BSON timestamp of a cluster time. */
+/**
+ * The BSON timestamp of a cluster time.
+ * @throws RangeError outside of 64 bits
+ */
 export function timestampOf(time: bigint): Timestamp {
+  if (time !== BigInt.asUintN(64, time)) throw new RangeError(`${time} is no cluster time`);
   return new Timestamp(time);
 }
 

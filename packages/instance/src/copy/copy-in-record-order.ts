@@ -16,19 +16,19 @@ import { OtherRecordsError, type RecordBatch, RecordReader } from './record-read
 export async function copyInRecordOrder(copy: PartitionCopy): Promise<void> {
   const { partition, deps, stop } = copy;
   const { full, close } = watchFull(deps);
-  const leaving = { ...copy, stop: AbortSignal.any([stop, full]) };
+  const untilFull = { ...copy, stop: AbortSignal.any([stop, full]) };
   const copying = {
     attempt: async () => {
       const { scan } = partition;
-      if (scan !== null) await attemptPiece({ ...leaving, scan }, stop);
+      if (scan !== null) await attemptPiece({ ...untilFull, scan }, stop);
     },
     passes: (error: unknown) => !partition.closing && isPassing(error),
     tooMany: () => new RecordOrderLeftError('interrupted'),
   };
   try {
     while (partition.scan !== null) {
-      leaving.stop.throwIfAborted();
-      await untilCopied(leaving, copying);
+      untilFull.stop.throwIfAborted();
+      await untilCopied(untilFull, copying);
     }
   } catch (error) {
     if (!(error instanceof RecordOrderLeftError)) throw error;
@@ -58,8 +58,6 @@ function isPassing(error: unknown): boolean {
 /** One piece of a scan. */
 interface Piece extends PartitionCopy {
   scan: RecordScan;
-  stop: AbortSignal;
-  hard: AbortSignal;
 }
 
 /** @param untilDone ends a copy whose documents are all written */

@@ -7,5 +7,5 @@ export function storedTime(time: bigint | null): Timestamp | null {
 
 /** A cluster time as stored. */
 export function restoredTime(stored: Timestamp | null): bigint | null {
-  return stored && stored.toBigInt();
+  return stored === null ? null : stored.toBigInt();
 }

@@ -41,7 +41,7 @@ export function compareCatalogs(source: Catalog, destination: Catalog, options: 
 
 type Named = Pick<CatalogDifference, 'namespace'>;
 
-/** Orders differences. */
+/** Orders differences by their namespaces. */
 export function byNamespace({ namespace: a }: Named, { namespace: b }: Named): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

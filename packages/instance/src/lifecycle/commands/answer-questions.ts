@@ -99,15 +99,19 @@ async function listClusters(
 ): Promise<Answer<'sourceListing'>> {
   const source = await connectConfigured(config, requireClusterName(request.source), 'router', signal);
   try {
-    const destination = await connectConfigured(config, requireClusterName(request.destination), 'router', signal);
-    try {
-      const clusters = { source: factsOf(source), destination: factsOf(destination) };
-      return { clusters, ...(await listSource(source.router, signal)) };
-    } finally {
-      await destination.close();
-    }
+    const clusters = { source: factsOf(source), destination: await readFacts(config, request.destination, signal) };
+    return { clusters, ...(await listSource(source.router, signal)) };
   } finally {
     await source.close();
+  }
+}
+
+async function readFacts(config: Runtime['config'], name: string, signal: AbortSignal): Promise<Facts> {
+  const cluster = await connectConfigured(config, requireClusterName(name), 'router', signal);
+  try {
+    return factsOf(cluster);
+  } finally {
+    await cluster.close();
   }
 }
 

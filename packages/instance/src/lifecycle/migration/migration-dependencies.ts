@@ -37,7 +37,7 @@ export interface MigrationDependencies {
   onIndexProgress(progress: IndexBuildProgress): void;
 }
 
-/** What the leader of a migration has; servers refuse the writes of an epoch below the recorded one. */
+/** What the leader of a migration has; its writes change nothing once another epoch is recorded. */
 export interface LeaderDependencies extends MigrationDependencies {
   leaderEpoch: number;
 }

@@ -7,7 +7,13 @@ import type { TaskStats } from './task-stats.js';
 export function hotDocumentsOf(stats: readonly TaskStats[]): HotDocument[] | null {
   if (stats.length === 0) return null;
   return hottest(stats.map(({ hotDocuments = [] }) => hotDocuments)).map(
-    ({ id: _id, uuid: _uuid, ...reported }) => reported,
+    ({ namespace, document, changesPerSecond, workerPercent, appliedBy }) => ({
+      namespace,
+      document,
+      changesPerSecond,
+      workerPercent,
+      appliedBy,
+    }),
   );
 }
 

@@ -280,7 +280,7 @@ export class Fixture {
     return new NumberedSession(session, (db, command) => this.#ask(this.front, db ?? this.db, command, session));
   }
 
-  /** Creates a user of the scratch database on a server. @returns the server as that user, or another one */
+  /** Creates a user of the scratch database on a server. @returns the server, or `loginOn`, as that user */
   async as(roles: readonly string[], on = this.front, loginOn = on): Promise<Server> {
     const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
     await this.done({ createUser: user, pwd: password, roles: roles.map((role) => ({ role, db: 'admin' })) }, on);

@@ -48,7 +48,12 @@ export function storedMismatch(
     key: collection.key,
     ...namedOnBothSides(collection.namespace, namespaceOf(collection.on.destination)),
     id: storedValue(id),
-    ...{ kind, paths, firstSeen: first, lastSeen: last, looks, ordinal },
+    kind,
+    paths,
+    firstSeen: first,
+    lastSeen: last,
+    looks,
+    ordinal,
     standing: storedHistory(history),
   };
 }
