@@ -25,8 +25,8 @@ export class FleetView {
   #unreadableLogged = false;
 
   /**
-   * @param options.hearsAll an instance reads its peers' reports about once per keep-alive time; a coordinator process receives
-   * every report immediately
+   * @param options.hearsAll an instance reads its peers' reports about once per keep-alive time; a coordinator process
+   * receives every report immediately
    * @param options.onVacant called after a notification of vacant leadership
    */
   constructor(
