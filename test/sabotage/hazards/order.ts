@@ -223,7 +223,7 @@ export const orderHazards: readonly Hazard[] = [
         takesOut: '`prepareUnique` before the conversion',
         file: instance('catalog/make/restore-attributes.ts'),
         symbol: 'makeUnique',
-        find: 'await changeIndex(client, plan.entry, { name, prepareUnique: true }, signal);',
+        find: 'await changeIndex(restoring, plan, { name, prepareUnique: true });',
         replace: '',
         tests: [
           instanceTest(

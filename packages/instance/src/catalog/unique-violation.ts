@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { type Document, MongoServerError } from 'mongodb';
 import { encodeValue, type RawValue } from '../bson/scan.js';
-import type { NodeClient } from '../cluster/node-client.js';
+import type { IndexBuilding } from './make/index-building.js';
 import type { CollectionPlan } from './plan/destination-plan.js';
 import { namespaceOf } from './namespace.js';
 import { serverErrorCode } from '../cluster/server-error-code.js';
@@ -46,11 +46,10 @@ function describe(violations: readonly UniqueViolation[]): string {
 
 /** The server's report when it refuses to make an index unique; null for other errors. */
 export async function violationOf(
-  client: NodeClient,
+  building: IndexBuilding,
   plan: CollectionPlan,
   index: Document,
   failure: unknown,
-  signal: AbortSignal,
 ): Promise<UniqueViolation | null> {
   if (!(failure instanceof MongoServerError)) return null;
   if (failure.code !== serverErrorCode.duplicateKey && failure.code !== serverErrorCode.cannotConvertIndexToUnique)
@@ -58,7 +57,7 @@ export async function violationOf(
   const ids: unknown[] = [];
   for (const { violations, keyValue } of repliesOf(failure)) {
     if (violations !== undefined) ids.push(...violations.flatMap((group) => group.ids));
-    else if (keyValue !== undefined) ids.push(...(await idsUnder(client, plan, index, keyValue, signal)));
+    else if (keyValue !== undefined) ids.push(...(await idsUnder(building, plan, index, keyValue)));
   }
   return { namespace: namespaceOf(plan.entry), index: String(index.name), ids: ids.slice(0, idsMax).map(encodeValue) };
 }
@@ -80,11 +79,10 @@ function repliesOf({ errorResponse }: MongoServerError): FoundKeys[] {
  * nothing is found.
  */
 async function idsUnder(
-  client: NodeClient,
+  { client, signal }: IndexBuilding,
   plan: CollectionPlan,
   index: Document,
   keyValue: Document,
-  signal: AbortSignal,
 ): Promise<unknown[]> {
   const { database, name } = plan.entry;
   const fields = Object.entries(keyValue).map(([path, value]) => ({ [path]: { $eq: value as unknown } }));

@@ -89,10 +89,7 @@ async function dropInTheWay(
     inTheWay.filter((index) => !ofKey.includes(index)),
   );
   const substitutes = ofKey.length > 0 && !supportsKey(plan, kept) ? [substituteOf(plan)] : [];
-  if (substitutes.length > 0) {
-    await building.confirm();
-    await sendCreateIndexes(building.client, plan, substitutes, building.signal, building.meaning);
-  }
+  if (substitutes.length > 0) await sendCreateIndexes(building, plan, substitutes);
   // A former leader may have left a substitute, which then stays.
   await dropEach(
     building,

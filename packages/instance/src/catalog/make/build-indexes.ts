@@ -1,6 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import type { NodeClient } from '../../cluster/node-client.js';
 import { classify, codeOf, failureName, isRefusedByDocument } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
 import { buildSpecification, TTL_OFF_SECONDS } from '../index-spec.js';
@@ -29,10 +28,9 @@ export async function buildIndexes(
   plan: CollectionPlan,
   wanted: readonly Document[],
 ): Promise<number> {
-  const { client, signal, confirm, meaning } = building;
   if (wanted.length === 0) return 0;
   const namespace = namespaceOf(plan.entry);
-  const present = await presentIndexes(client, plan, signal);
+  const present = await presentIndexes(building, plan);
   const missing = wanted.filter((index) => !isPresent(namespace, index, present));
   const refusals = missing.length > 0 ? await createIndexes(building, plan, missing) : [];
   for (const index of wanted) {
@@ -40,50 +38,42 @@ export async function buildIndexes(
     // `present` lacks the new indexes, whose TTL is not off yet.
     const isOff = present.every(index.name as string, (found) => found.expireAfterSeconds === TTL_OFF_SECONDS);
     if (index.expireAfterSeconds !== TTL_OFF_SECONDS || isOff) continue;
-    await confirm();
-    await changeIndex(
-      client,
-      plan.entry,
-      { name: index.name as string, expireAfterSeconds: TTL_OFF_SECONDS },
-      signal,
-      meaning,
-    );
+    await changeIndex(building, plan, { name: index.name as string, expireAfterSeconds: TTL_OFF_SECONDS });
   }
   const passing = refusals.find((one) => one.mayPass);
   if (passing !== undefined) throw passing.failure;
   return missing.length;
 }
 
-/**
- * Runs `collMod` on one index.
- * @param meaning as in `IndexBuilding`: identifies the collection by its UUID
- */
-export async function changeIndex(
-  client: NodeClient,
-  collection: { database: string; name: string },
-  index: Document,
-  signal: AbortSignal,
-  meaning: Document = {},
+/** Runs `collMod` on one index. */
+export function changeIndex(building: IndexBuilding, plan: CollectionPlan, index: Document): Promise<void> {
+  return changeCollection(building, plan, { index });
+}
+
+/** Runs `collMod`. */
+export async function changeCollection(
+  { client, signal, confirm, meaning }: IndexBuilding,
+  { entry }: CollectionPlan,
+  change: Document,
 ): Promise<void> {
-  const command = { collMod: collection.name, index, ...meaning, writeConcern: { w: 'majority' } };
-  await client.command(collection.database, command, { signal });
+  await confirm();
+  const command = { collMod: entry.name, ...change, ...meaning, writeConcern: { w: 'majority' } };
+  await client.command(entry.database, command, { signal });
 }
 
 /**
  * Runs `createIndexes` so that `listIndexes` then shows exactly these indexes, except for a TTL that is off. Throws the
  * server's error.
- * @param meaning as in `IndexBuilding`: identifies the collection by its UUID
  * @param now_seconds current time since 1970, from which the value of a disabled TTL derives. A repetition passes the
  * same: another value would conflict with an index that the first attempt has built.
  */
 export async function sendCreateIndexes(
-  client: NodeClient,
+  { client, signal, confirm, meaning }: IndexBuilding,
   plan: CollectionPlan,
   indexes: readonly Document[],
-  signal: AbortSignal,
-  meaning: Document = {},
   now_seconds = Date.now() / MILLISECONDS_PER_SECOND,
 ): Promise<void> {
+  await confirm();
   const specifications = indexes.map((index) => buildSpecification(index, plan.options.collation, now_seconds));
   const command = {
     createIndexes: plan.entry.name,
@@ -136,20 +126,19 @@ async function createIndexes(
 
 /** Why a server refuses to build indexes; null if it has built them. Throws what a later attempt may resolve. */
 async function failureOf(
-  { client, signal, confirm, meaning }: IndexBuilding,
+  building: IndexBuilding,
   plan: CollectionPlan,
   indexes: readonly Document[],
   now_seconds: number,
 ): Promise<unknown> {
-  await confirm();
   try {
-    await sendCreateIndexes(client, plan, indexes, signal, meaning, now_seconds);
+    await sendCreateIndexes(building, plan, indexes, now_seconds);
     return null;
   } catch (failure) {
     if (!isRefusal(failure)) throw failure;
     if (!CODES_OF_PRESENT_INDEXES.has(codeOf(failure))) return failure;
     // An earlier attempt has built the index, maybe only on some shards: no refusal if all have the wanted one now.
-    const present = await presentIndexes(client, plan, signal);
+    const present = await presentIndexes(building, plan);
     return indexes.every((index) => isPresent(namespaceOf(plan.entry), index, present)) ? null : failure;
   }
 }

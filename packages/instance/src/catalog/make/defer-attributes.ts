@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { buildIndexes, changeIndex, sendCreateIndexes } from './build-indexes.js';
+import { buildIndexes, changeCollection, changeIndex, sendCreateIndexes } from './build-indexes.js';
 import type { Making } from './create-collection.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
@@ -28,18 +28,10 @@ export async function deferAttributes({ destination, signal, confirm }: Making, 
 }
 
 async function deferCollection(deferring: IndexBuilding, plan: CollectionPlan): Promise<void> {
-  const { client, signal, confirm } = deferring;
-  const { database, name } = plan.entry;
-  if (plan.options.expireAfterSeconds !== undefined) {
-    await confirm();
-    await client.command(
-      database,
-      { collMod: name, expireAfterSeconds: 'off', writeConcern: { w: 'majority' } },
-      { signal },
-    );
-  }
+  if (plan.options.expireAfterSeconds !== undefined)
+    await changeCollection(deferring, plan, { expireAfterSeconds: 'off' });
   for (const index of plan.indexes) await deferIndex(deferring, plan, index);
-  const present = await presentIndexes(client, plan, signal);
+  const present = await presentIndexes(deferring, plan);
   if (present.some(HELPER_NAME)) await dropIndex(deferring, plan.entry, HELPER_NAME);
 }
 
@@ -48,9 +40,8 @@ async function deferIndex(
   plan: CollectionPlan,
   { final, temporary }: IndexPlan,
 ): Promise<void> {
-  const { client, signal, confirm } = deferring;
   const name = final.name as string;
-  const present = await presentIndexes(client, plan, signal);
+  const present = await presentIndexes(deferring, plan);
   const isUnique = ({ unique }: Document): boolean => unique === true;
   if (present.some(name, isUnique) && temporary?.unique !== true) {
     await support(deferring, plan, name, present);
@@ -58,10 +49,7 @@ async function deferIndex(
   }
   if (temporary === null) return;
   if (present.every(name, (found) => isUnique(found) === isUnique(temporary))) {
-    for (const change of changesOf(temporary, present)) {
-      await confirm();
-      await changeIndex(client, plan.entry, { name, ...change }, signal);
-    }
+    for (const change of changesOf(temporary, present)) await changeIndex(deferring, plan, { name, ...change });
     return;
   }
   await buildIndexes(deferring, plan, [temporary]);
@@ -77,8 +65,7 @@ async function support(
   const key = plan.sharding?.key;
   const others = present.onAllShards.filter((index) => index.name !== leaving);
   if (key === undefined || isIdKey(key) || supportingIndex(others, key, false) !== undefined) return;
-  await deferring.confirm();
-  await sendCreateIndexes(deferring.client, plan, [{ key, name: HELPER_NAME }], deferring.signal);
+  await sendCreateIndexes(deferring, plan, [{ key, name: HELPER_NAME }]);
 }
 
 /** What at least one shard needs. */

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
-import type { NodeClient } from '../../cluster/node-client.js';
 import { portableIndex } from '../index-spec.js';
 import { namespaceOf } from '../namespace.js';
+import type { IndexBuilding } from './index-building.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { indexStatsByShard, listIndexes } from '../read/read-indexes.js';
 
@@ -36,9 +36,8 @@ export class PresentIndexes {
  * shard alone, which is all if the collection is on one shard. A user without the privilege `indexStats` sees no more.
  */
 export async function presentIndexes(
-  client: NodeClient,
-  { entry, sharding }: Pick<CollectionPlan, 'entry' | 'sharding'>,
-  signal: AbortSignal,
+  { client, signal }: IndexBuilding,
+  { entry, sharding }: CollectionPlan,
 ): Promise<PresentIndexes> {
   const ofShards = sharding === null ? [] : [...(await indexStatsByShard(client, entry, signal)).values()];
   const perShard =

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { changeIndex, sendCreateIndexes } from './build-indexes.js';
+import { changeCollection, changeIndex, sendCreateIndexes } from './build-indexes.js';
 import type { Making } from './create-collection.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
@@ -64,12 +64,12 @@ function throwViolations(refusals: readonly Refusal[]): void {
 }
 
 async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promise<Refusal[]> {
-  const { client, conversion, signal } = restoring;
+  const { conversion } = restoring;
   const refusals: Refusal[] = [];
   for (const index of plan.indexes) {
     if (index.staysPlain === true) await leavePlain(restoring, plan, index);
     if (index.final.unique !== true || index.temporary?.unique === true) continue;
-    const present = await presentIndexes(client, plan, signal);
+    const present = await presentIndexes(restoring, plan);
     const isUnique = present.every(index.final.name as string, ({ unique }) => unique === true);
     const refusal = isUnique ? null : await makeUnique(restoring, plan, index, present);
     if (refusal !== null) {
@@ -91,20 +91,16 @@ function isDroppedFirst(conversion: Restoring['conversion'], present: PresentInd
 
 /** Ends the attempts to make an index unique: it has its name, as a plain one. */
 async function leavePlain(restoring: Restoring, plan: CollectionPlan, { final }: IndexPlan): Promise<void> {
-  const { client, conversion, signal, confirm } = restoring;
   const name = final.name as string;
   const temporaryName = `${TEMPORARY_INDEX_PREFIX}${name}`;
-  const present = await presentIndexes(client, plan, signal);
-  if (present.some(name, ({ prepareUnique }) => prepareUnique === true)) {
-    await confirm();
-    await changeIndex(client, plan.entry, { name, prepareUnique: false }, signal);
-  }
+  const present = await presentIndexes(restoring, plan);
+  if (present.some(name, ({ prepareUnique }) => prepareUnique === true))
+    await changeIndex(restoring, plan, { name, prepareUnique: false });
   const isPlain = present.every(name, ({ unique }) => unique !== true);
-  if (isPlain && (conversion === 'inPlace' || !present.some(temporaryName))) return;
+  if (isPlain && (restoring.conversion === 'inPlace' || !present.some(temporaryName))) return;
   // One shard may have built it as a unique one.
   for (const one of [name, temporaryName]) await dropIndex(restoring, plan.entry, one);
-  await confirm();
-  await sendCreateIndexes(client, plan, [final], signal);
+  await sendCreateIndexes(restoring, plan, [final]);
 }
 
 /** @returns why the index could not be made unique, if documents violate it */
@@ -114,25 +110,22 @@ async function makeUnique(
   index: IndexPlan,
   present: PresentIndexes,
 ): Promise<Refusal | null> {
-  const { client, conversion, signal, confirm } = restoring;
   const name = index.final.name as string;
   const temporaryName = index.temporary?.name as string | undefined;
-  if (temporaryName !== undefined && present.some(temporaryName) && isDroppedFirst(conversion, present))
+  if (temporaryName !== undefined && present.some(temporaryName) && isDroppedFirst(restoring.conversion, present))
     await dropIndex(restoring, plan.entry, temporaryName);
   // An earlier attempt may have built the unique one on some shards.
   const standsEverywhere = present.every(name);
-  await confirm();
   try {
     if (standsEverywhere) {
-      await changeIndex(client, plan.entry, { name, prepareUnique: true }, signal);
-      await confirm();
-      await changeIndex(client, plan.entry, { name, unique: true }, signal);
+      await changeIndex(restoring, plan, { name, prepareUnique: true });
+      await changeIndex(restoring, plan, { name, unique: true });
     } else {
-      await sendCreateIndexes(client, plan, [index.final], signal);
+      await sendCreateIndexes(restoring, plan, [index.final]);
     }
     return null;
   } catch (failure) {
-    const violation = await violationOf(client, plan, index.final, failure, signal);
+    const violation = await violationOf(restoring, plan, index.final, failure);
     if (violation === null) throw failure;
     // A shard without the documents has built it: the router could take that for the whole.
     if (!standsEverywhere) await dropIndex(restoring, plan.entry, name);
@@ -141,9 +134,8 @@ async function makeUnique(
 }
 
 /** Attributes that every version changes in place. TTL comes last: from then on the server deletes documents. */
-async function restoreInPlace({ client, signal, confirm }: Restoring, plan: CollectionPlan): Promise<void> {
-  const { database, name: collection } = plan.entry;
-  const present = await presentIndexes(client, plan, signal);
+async function restoreInPlace(restoring: Restoring, plan: CollectionPlan): Promise<void> {
+  const present = await presentIndexes(restoring, plan);
   for (const { final } of plan.indexes) {
     const name = final.name as string;
     if (!present.every(name)) {
@@ -152,20 +144,10 @@ async function restoreInPlace({ client, signal, confirm }: Restoring, plan: Coll
         `Index ${name} of ${namespaceOf(plan.entry)} is missing on the destination.`,
       );
     }
-    for (const change of inPlaceChanges(final, present)) {
-      await confirm();
-      await changeIndex(client, plan.entry, { name, ...change }, signal);
-    }
+    for (const change of inPlaceChanges(final, present)) await changeIndex(restoring, plan, { name, ...change });
   }
-  if (plan.options.expireAfterSeconds !== undefined) {
-    await confirm();
-    const command = {
-      collMod: collection,
-      expireAfterSeconds: plan.options.expireAfterSeconds as unknown,
-      writeConcern: { w: 'majority' },
-    };
-    await client.command(database, command, { signal });
-  }
+  const expireAfterSeconds: unknown = plan.options.expireAfterSeconds;
+  if (expireAfterSeconds !== undefined) await changeCollection(restoring, plan, { expireAfterSeconds });
 }
 
 /** What at least one shard lacks. */
