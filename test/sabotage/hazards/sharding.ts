@@ -337,8 +337,8 @@ export const shardingHazards: readonly Hazard[] = [
         takesOut: 'the exception',
         file: instance('bson/number.ts'),
         symbol: 'integerForHash',
-        find: 'if (double === twoTo63) return longMin;',
-        replace: 'if (double === twoTo63 && value.type < 0) return longMin;',
+        find: 'if (binary === twoTo63) return longMin;',
+        replace: 'if (binary === twoTo63 && value.type < 0) return longMin;',
         tests: [
           instanceTest(
             'bson/hash.test.ts',

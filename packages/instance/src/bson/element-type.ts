@@ -47,29 +47,19 @@ export const canonical = {
   maxKey: 127,
 } as const;
 
-const canonicalByType = new Map<number, number>([
-  [elementType.minKey, canonical.minKey],
-  [elementType.undefined, canonical.undefined],
-  [elementType.null, canonical.null],
-  [elementType.int32, canonical.number],
-  [elementType.long, canonical.number],
-  [elementType.double, canonical.number],
-  [elementType.decimal, canonical.number],
-  [elementType.string, canonical.string],
-  [elementType.symbol, canonical.string],
-  [elementType.document, canonical.document],
-  [elementType.array, canonical.array],
-  [elementType.binary, canonical.binary],
-  [elementType.objectId, canonical.objectId],
-  [elementType.bool, canonical.bool],
-  [elementType.date, canonical.date],
-  [elementType.timestamp, canonical.timestamp],
-  [elementType.regex, canonical.regex],
-  [elementType.dbPointer, canonical.dbPointer],
-  [elementType.code, canonical.code],
-  [elementType.codeWithScope, canonical.codeWithScope],
-  [elementType.maxKey, canonical.maxKey],
-]);
+/** Types without a position of their own are with those that they compare to. */
+const places: Record<keyof typeof elementType, number> = {
+  ...canonical,
+  int32: canonical.number,
+  long: canonical.number,
+  double: canonical.number,
+  decimal: canonical.number,
+  symbol: canonical.string,
+};
+
+const canonicalByType = new Map<number, number>(
+  Object.entries(elementType).map(([name, type]) => [type, places[name as keyof typeof elementType]]),
+);
 
 /**
  * The position of a type in the server's order of types.

@@ -8,30 +8,12 @@ const plainDigitsMax = 19;
 type Extreme = 'NaN' | 'Infinity' | '-Infinity';
 const extremeRank = { NaN: -2, '-Infinity': -1, Infinity: 1 } as const;
 
-function doubleOf(value: RawValue): number {
-  return bufferOf(value.bytes).readDoubleLE(0);
-}
-
-function longOf(value: RawValue): bigint {
-  return bufferOf(value.bytes).readBigInt64LE(0);
-}
-
 /** The value of any number in decimal. */
 function exactNumber(value: RawValue): ExactNumber | Extreme {
-  switch (value.type) {
-    case elementType.int32:
-      return normalised(BigInt(int32At(value.bytes, 0)), 0);
-    case elementType.long:
-      return normalised(longOf(value), 0);
-    case elementType.decimal:
-      return exactDecimal(bufferOf(value.bytes));
-    default: {
-      const double = doubleOf(value);
-      if (Number.isNaN(double)) return 'NaN';
-      if (!Number.isFinite(double)) return double > 0 ? 'Infinity' : '-Infinity';
-      return exactDouble(double);
-    }
-  }
+  const binary = binaryNumber(value);
+  if (binary === null) return exactDecimal(bufferOf(value.bytes));
+  if (typeof binary === 'bigint') return normalised(binary, 0);
+  return Number.isFinite(binary) ? exactDouble(binary) : (String(binary) as Extreme);
 }
 
 /** A number of any type but decimal; 64-bit integers become a bigint, so that nothing is lost. */
@@ -40,9 +22,9 @@ function binaryNumber(value: RawValue): number | bigint | null {
     case elementType.int32:
       return int32At(value.bytes, 0);
     case elementType.double:
-      return doubleOf(value);
+      return bufferOf(value.bytes).readDoubleLE(0);
     case elementType.long:
-      return longOf(value);
+      return bufferOf(value.bytes).readBigInt64LE(0);
     default:
       return null;
   }
@@ -80,12 +62,9 @@ function exactText(exact: ExactNumber): string {
 
 /** A text that two numbers have in common exactly if `compareNumbers` finds them equal. */
 export function numberText(value: RawValue): string {
-  if (value.type === elementType.int32) return int32At(value.bytes, 0).toString();
-  if (value.type === elementType.long) return longOf(value).toString();
-  if (value.type === elementType.double) {
-    const double = doubleOf(value);
-    if (Number.isSafeInteger(double)) return (double === 0 ? 0 : double).toString();
-  }
+  const binary = binaryNumber(value);
+  // The text of -0 is that of 0.
+  if (typeof binary === 'bigint' || Number.isSafeInteger(binary)) return String(binary);
   const exact = exactNumber(value);
   return typeof exact === 'string' ? exact : exactText(exact);
 }
@@ -96,13 +75,12 @@ export function numberText(value: RawValue): string {
  * are rounded half to even instead.
  */
 export function integerForHash(value: RawValue): bigint {
-  if (value.type === elementType.int32) return BigInt(int32At(value.bytes, 0));
-  if (value.type === elementType.long) return longOf(value);
-  if (value.type === elementType.double) {
-    const double = doubleOf(value);
-    if (Number.isNaN(double)) return 0n;
-    if (double === twoTo63) return longMin;
-    return boundedLong(Number.isFinite(double) ? BigInt(Math.trunc(double)) : double > 0 ? longMax : longMin);
+  const binary = binaryNumber(value);
+  if (typeof binary === 'bigint') return binary;
+  if (binary !== null) {
+    if (Number.isNaN(binary)) return 0n;
+    if (binary === twoTo63) return longMin;
+    return boundedLong(Number.isFinite(binary) ? BigInt(Math.trunc(binary)) : binary > 0 ? longMax : longMin);
   }
   const exact = exactDecimal(bufferOf(value.bytes));
   if (exact === 'NaN') return 0n;

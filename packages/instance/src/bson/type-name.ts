@@ -1,29 +1,17 @@
 import { elementType } from './element-type.js';
 
-/** Names of types as `$type` knows them, by type byte. */
-const namesByType = new Map<number, string>([
-  [elementType.double, 'double'],
-  [elementType.string, 'string'],
-  [elementType.document, 'object'],
-  [elementType.array, 'array'],
-  [elementType.binary, 'binData'],
-  [elementType.undefined, 'undefined'],
-  [elementType.objectId, 'objectId'],
-  [elementType.bool, 'bool'],
-  [elementType.date, 'date'],
-  [elementType.null, 'null'],
-  [elementType.regex, 'regex'],
-  [elementType.dbPointer, 'dbPointer'],
-  [elementType.code, 'javascript'],
-  [elementType.symbol, 'symbol'],
-  [elementType.codeWithScope, 'javascriptWithScope'],
-  [elementType.int32, 'int'],
-  [elementType.timestamp, 'timestamp'],
-  [elementType.long, 'long'],
-  [elementType.decimal, 'decimal'],
-  [elementType.minKey, 'minKey'],
-  [elementType.maxKey, 'maxKey'],
-]);
+/** Names of types as `$type` knows them, where `elementType` has others. */
+const otherNames: Readonly<Record<string, string | undefined>> = {
+  document: 'object',
+  binary: 'binData',
+  code: 'javascript',
+  codeWithScope: 'javascriptWithScope',
+  int32: 'int',
+};
+
+const namesByType = new Map<number, string>(
+  Object.entries(elementType).map(([name, type]) => [type, otherNames[name] ?? name]),
+);
 
 /** The name of a type as `$type` takes it; an unknown byte is shown in hexadecimal. */
 export function typeName(type: number): string {
