@@ -117,9 +117,9 @@ export const limitHazards: readonly Hazard[] = [
       {
         takesOut: 'the batch size',
         file: instance('store/metadata.ts'),
-        symbol: 'page',
-        find: '      batchSize: limit,\n',
-        replace: '      singleBatch: true,\n',
+        symbol: 'findSome',
+        find: '        batchSize: wanted,\n',
+        replace: '        singleBatch: true,\n',
         tests: [
           integrationTest(
             'store/metadata-pages.test.ts',

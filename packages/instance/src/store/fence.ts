@@ -38,34 +38,20 @@ async function placeRanges(
   shardIds: readonly string[],
   options: CallOptions,
 ): Promise<void> {
-  const zones = shardIds.map((_, index) => `convoy_fence_${index}`);
-  await client.command('admin', { enableSharding: metadataDatabase }, options);
-  for (const [index, shard] of shardIds.entries()) {
-    const range = rangeOf(index, shardIds.length);
-    await client.command('admin', { addShardToZone: shard, zone: zones[index] }, options);
-    await client.command('admin', { updateZoneKeyRange: namespace, ...range, zone: zones[index] }, options);
+  const send = (command: Document): Promise<Document> => client.command('admin', command, options);
+  const ranges = shardIds.map((shard, index) => {
+    const min = { _id: index === 0 ? new BSON.MinKey() : index };
+    const max = { _id: index === shardIds.length - 1 ? new BSON.MaxKey() : index + 1 };
+    return { shard, zone: `convoy_fence_${index}`, range: { updateZoneKeyRange: namespace, min, max } };
+  });
+  await send({ enableSharding: metadataDatabase });
+  for (const { shard, zone, range } of ranges) {
+    await send({ addShardToZone: shard, zone });
+    await send({ ...range, zone });
   }
-  await client.command('admin', { shardCollection: namespace, key: { _id: 1 } }, options);
-  await removeZones(client, namespace, shardIds, options);
-}
-
-async function removeZones(
-  client: NodeClient,
-  namespace: string,
-  shardIds: readonly string[],
-  options: CallOptions,
-): Promise<void> {
-  for (const [index, shard] of shardIds.entries()) {
-    const range = rangeOf(index, shardIds.length);
-    await client.command('admin', { updateZoneKeyRange: namespace, ...range, zone: null }, options);
-    await client.command('admin', { removeShardFromZone: shard, zone: `convoy_fence_${index}` }, options);
+  await send({ shardCollection: namespace, key: { _id: 1 } });
+  for (const { shard, zone, range } of ranges) {
+    await send({ ...range, zone: null });
+    await send({ removeShardFromZone: shard, zone });
   }
-}
-
-/** The range of the shard at this position. */
-function rangeOf(index: number, shards: number): { min: Document; max: Document } {
-  return {
-    min: { _id: index === 0 ? new BSON.MinKey() : index },
-    max: { _id: index === shards - 1 ? new BSON.MaxKey() : index + 1 },
-  };
 }

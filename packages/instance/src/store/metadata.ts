@@ -1,3 +1,4 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document, type Long } from 'mongodb';
 import { classify } from '../cluster/failure.js';
 import type { NodeClient } from '../cluster/node-client.js';
@@ -24,13 +25,6 @@ export type MetadataCollection =
   | 'mismatches';
 
 const findBatchDocumentsMax = 10_000;
-
-interface Page {
-  collection: MetadataCollection;
-  filter: Document;
-  projection: Document;
-  limit: number;
-}
 
 /**
  * Reads and writes the metadata database at majority.
@@ -67,11 +61,18 @@ export class Metadata {
     const documents: Document[] = [];
     for (;;) {
       const wanted = Math.min(limit - documents.length, findBatchDocumentsMax);
-      const { firstBatch: page, id } = await this.#page(
-        { collection, filter, projection, limit: wanted },
-        documents.at(-1)?._id,
-        signal,
-      );
+      const last = documents.at(-1);
+      const command = {
+        find: collection,
+        filter: last === undefined ? filter : { $and: [filter, { _id: { $gt: last._id as unknown } }] },
+        projection,
+        sort: { _id: 1 },
+        limit: wanted,
+        // Without a batch size, servers return only 101 documents.
+        batchSize: wanted,
+        readConcern: { level: 'majority' },
+      };
+      const { firstBatch: page, id } = cursorOf(await this.#run(`read ${collection}`, command, signal));
       documents.push(...page);
       const isOpen = id !== undefined && Number(id) !== 0;
       // Each call is retried by itself, so no cursor stays open between calls.
@@ -101,25 +102,6 @@ export class Metadata {
     return Number(reply.n);
   }
 
-  /** One reply with documents after an `_id`. Without a batch size, servers return only 101 documents. */
-  async #page(
-    { collection, filter, projection, limit }: Page,
-    after: unknown,
-    signal: AbortSignal,
-  ): Promise<CursorReply> {
-    const conditions = after === undefined ? filter : { $and: [filter, { _id: { $gt: after } }] };
-    const command = {
-      find: collection,
-      filter: conditions,
-      projection,
-      sort: { _id: 1 },
-      limit,
-      batchSize: limit,
-      readConcern: { level: 'majority' },
-    };
-    return cursorOf(await this.#run(`read ${collection}`, command, signal));
-  }
-
   /** Renames a collection if it exists. */
   async renameCollection(former: string, name: MetadataCollection, signal: AbortSignal): Promise<void> {
     const [from, to] = [former, name].map((each) => `${metadataDatabase}.${each}`);
@@ -136,9 +118,8 @@ export class Metadata {
     filter: Document,
     update: Document,
     signal: AbortSignal,
-    options: { upsert?: boolean } = {},
+    { upsert = false }: { upsert?: boolean } = {},
   ): Promise<boolean> {
-    const { upsert = false } = options;
     const statement = { q: filter, u: update, upsert };
     return Number((await this.#write(collection, { update: collection, updates: [statement] }, signal)).n) > 0;
   }
@@ -159,12 +140,29 @@ export class Metadata {
     filter: Document,
     update: Document,
     signal: AbortSignal,
-    options: { upsert?: boolean } = {},
+    { upsert = false }: { upsert?: boolean } = {},
   ): Promise<Document | null> {
-    const { upsert = false } = options;
     const command = { findAndModify: collection, query: filter, update, new: true, upsert };
     const reply = await this.#write(collection, command, signal);
     return (reply.value as Document | null | undefined) ?? null;
+  }
+
+  /**
+   * Inserts a document unless there is one with its `_id`.
+   * @param what it is, for the error
+   * @returns the stored one
+   */
+  async findOrInsert(
+    collection: MetadataCollection,
+    _id: string,
+    document: Document,
+    what: string,
+    signal: AbortSignal,
+  ): Promise<Document> {
+    const update = { $setOnInsert: document };
+    const stored = await this.findAndUpdate(collection, { _id }, update, signal, { upsert: true });
+    if (stored === null) throw new ConvoyError('internalError', `${what} could not be written.`);
+    return stored;
   }
 
   /** Upserts whole documents by `_id`. */

@@ -158,12 +158,10 @@ export class MigrationRecords {
       sourceReleased: false,
       balancers: null,
     };
-    const stored = (await this.metadata.findAndUpdate('migration', { _id: recordId }, { $setOnInsert: fresh }, signal, {
-      upsert: true,
-    })) as MigrationRecord | null;
-    if (stored === null) throw new ConvoyError('internalError', 'The migration record could not be written.');
-    refuseOtherMigration(stored, migration);
-    return stored;
+    const what = 'The migration record';
+    const stored = await this.metadata.findOrInsert('migration', recordId, fresh, what, signal);
+    refuseOtherMigration(stored as MigrationRecord, migration);
+    return stored as MigrationRecord;
   }
 
   /**
@@ -207,8 +205,7 @@ export class MigrationRecords {
     noted: Partial<Pick<Reversal, 'openedAt' | 'openedCatalogEpoch'>>,
     signal: AbortSignal,
   ): Promise<void> {
-    const set = Object.fromEntries(Object.entries(noted).map(([field, value]) => [`reversal.${field}`, value]));
-    await this.#asLeader(leaderEpoch, { $set: set }, signal);
+    await this.#asLeader(leaderEpoch, { $set: fieldsOf('reversal', noted) }, signal);
   }
 
   /**
@@ -228,8 +225,7 @@ export class MigrationRecords {
     ends: Partial<MigrationRecord['ddlChanges']>,
     signal: AbortSignal,
   ): Promise<void> {
-    const raised = Object.fromEntries(Object.entries(ends).map(([end, ordinal]) => [`ddlChanges.${end}`, ordinal]));
-    await this.#asLeader(leaderEpoch, { $max: raised }, signal);
+    await this.#asLeader(leaderEpoch, { $max: fieldsOf('ddlChanges', ends) }, signal);
   }
 
   /**
@@ -303,6 +299,11 @@ export class MigrationRecords {
   #update(condition: Document, update: Document, signal: AbortSignal): Promise<boolean> {
     return this.metadata.updateOne('migration', { _id: recordId, ...condition }, update, signal);
   }
+}
+
+/** Fields of an embedded document, for an update that leaves its others as they are. */
+function fieldsOf(name: keyof MigrationRecord, fields: object): Document {
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [`${name}.${field}`, value as unknown]));
 }
 
 /** The fields that tell the steps of a commit or reverse apart. */

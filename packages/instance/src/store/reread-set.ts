@@ -144,14 +144,8 @@ export class RereadSet {
     for (const document of stored) {
       const collection = collections.get(String(document.uuid));
       if (collection === undefined) continue;
-      const key: RereadRequest = {
-        collection,
-        id: restoredValue(document.id as Binary),
-        reason: document.reason as RereadReason,
-        time: 0n,
-      };
-      const entry = { ...newEntry(key), durable: true };
-      this.#set(entry);
+      const [id, reason] = [restoredValue(document.id as Binary), document.reason as RereadReason];
+      this.#set({ ...newEntry({ collection, id, reason, time: 0n }), durable: true });
     }
   }
 
@@ -345,8 +339,7 @@ function tooManyEntries(): ConvoyError {
   );
 }
 
-function newEntry(key: RereadRequest): RereadEntry {
-  const { collection, id, reason, time } = key;
+function newEntry({ collection, id, reason, time }: RereadRequest): RereadEntry {
   return {
     collection,
     id,

@@ -144,11 +144,8 @@ export class TaskRecords {
     const initial = { epoch: firstEpoch, owner, started: true, ...initialState, sessions };
     const taking = randomUUID();
     for (;;) {
-      const stored = await this.metadata.findAndUpdate('tasks', { _id: taskId }, { $setOnInsert: initial }, signal, {
-        upsert: true,
-      });
-      if (stored === null)
-        throw new ConvoyError('internalError', `The record of sync task ${taskId} could not be written.`);
+      const what = `The record of sync task ${taskId}`;
+      const stored = await this.metadata.findOrInsert('tasks', taskId, initial, what, signal);
       if (stored.taking === taking) return stored as unknown as TaskRecord;
       const found = Number(stored.epoch);
       // After the read: whoever replaces this process from here on raises the epoch, and the write finds that.

@@ -1,6 +1,5 @@
 import type { Document } from 'mongodb';
 import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Metadata } from './metadata.js';
 import { refusingStale } from './refusing-stale.js';
 import { WriteOrder } from './write-order.js';
@@ -43,21 +42,13 @@ export class VerificationStorage {
   }
 
   /** Stores a plan unless there is one. @returns the stored one */
-  async plan(key: string, plan: Document): Promise<Document> {
-    const stored = await this.metadata.findAndUpdate(
-      'verificationPlans',
-      { _id: key },
-      { $setOnInsert: plan },
-      this.signal,
-      { upsert: true },
-    );
-    if (stored === null) throw new ConvoyError('internalError', 'The plan of a comparison could not be written.');
-    return stored;
+  plan(key: string, plan: Document): Promise<Document> {
+    return this.metadata.findOrInsert('verificationPlans', key, plan, 'The plan of a comparison', this.signal);
   }
 
   /** Stores the progress of the task's parts of a collection. */
   async saveParts(key: string, parts: readonly Document[]): Promise<void> {
-    const _id = `${key}/${this.taskId}`;
+    const _id = this.#nameOf(key);
     const written = this.#order.next();
     const statement = {
       q: { _id, epoch: { $lte: this.epoch }, ...this.#order.upToNow() },
@@ -114,11 +105,7 @@ export class VerificationStorage {
 
   /** Removes the state of a collection that is no longer followed. */
   async forget(key: string): Promise<void> {
-    await this.metadata.deleteMany(
-      'verificationParts',
-      { _id: `${key}/${this.taskId}`, epoch: this.epoch },
-      this.signal,
-    );
+    await this.metadata.deleteMany('verificationParts', { _id: this.#nameOf(key), epoch: this.epoch }, this.signal);
     await this.metadata.deleteMany('mismatches', { key, task: this.taskId, epoch: this.epoch }, this.signal);
   }
 
