@@ -261,8 +261,8 @@ export const keyHazards: readonly Hazard[] = [
         takesOut: 'the read inside of a field, and by `_id`s',
         file: instance('cluster/driver/driver-node-client.ts'),
         symbol: 'openCursor',
-        find: 'this.isRouter && isOrderedReading(command)',
-        replace: 'this.isRouter && isOrderedReading({ ...command, find: undefined })',
+        find: 'isRouter && isOrderedReading(command)',
+        replace: 'isRouter && isOrderedReading({ ...command, find: undefined })',
         tests: [
           integrationTest('cluster/reading.test.ts', 'brings every field, also those whose names begin with $'),
           integrationTest(

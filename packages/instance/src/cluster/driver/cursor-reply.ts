@@ -1,4 +1,5 @@
-import type { Document, Long, Timestamp } from 'mongodb';
+import type { Long, Timestamp } from 'mongodb';
+import type { RawBatch } from '../node-client.js';
 
 /**
  * Options of a cursor command: documents stay bytes, views of the reply, and everything else is decoded. The driver's
@@ -23,22 +24,13 @@ export interface DecodedCursor {
   atClusterTime?: Timestamp;
 }
 
-/** A batch of a cursor. */
-export interface CursorReply {
+/** A batch of a cursor, with its documents as views of the reply's bytes. */
+export interface CursorReply extends RawBatch {
   id: Long;
   namespace: string;
-  /** The documents of `firstBatch` or `nextBatch`, as views of the reply's bytes. */
-  documents: Uint8Array[];
-  /** Bytes of all documents together. */
-  bytes: number;
-  /** `_data` of the post-batch resume token; only tokens in the form of change streams can be resumed from. */
-  resumeToken?: string;
-  /** The post-batch resume token of a scan in record order; absent before its first record. */
-  recordToken?: Document;
-  atClusterTime?: Timestamp;
 }
 
-/** The batch in a reply. */
+/** The batch in a reply. Only tokens in the form of change streams can be resumed from. */
 export function readCursorReply(cursor: DecodedCursor): CursorReply {
   const documents = cursor.firstBatch ?? cursor.nextBatch ?? [];
   const position = cursor.postBatchResumeToken;

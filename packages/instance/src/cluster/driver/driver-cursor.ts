@@ -23,11 +23,6 @@ interface DriverReply {
   $clusterTime?: ClusterTime;
 }
 
-/** A reply with its cursor parsed. */
-interface Reply extends CursorReply {
-  operationTime: Timestamp | undefined;
-}
-
 /** What a cursor needs from its client. */
 interface CursorHome {
   client: MongoClient;
@@ -47,12 +42,7 @@ function timeOfReply({ operationTime, $clusterTime }: DriverReply, isRouter: boo
   return operationTime === undefined || known.greaterThan(operationTime) ? known : operationTime;
 }
 
-function batchOf({ documents, bytes, resumeToken, recordToken, atClusterTime, operationTime }: Reply): RawBatch {
-  const batch: RawBatch = { documents, bytes };
-  if (resumeToken !== undefined) batch.resumeToken = resumeToken;
-  if (recordToken !== undefined) batch.recordToken = recordToken;
-  if (atClusterTime !== undefined) batch.atClusterTime = atClusterTime;
-  if (operationTime !== undefined) batch.operationTime = operationTime;
+function batchOf({ id: _id, namespace: _namespace, ...batch }: CursorReply): RawBatch {
   return batch;
 }
 
@@ -160,14 +150,15 @@ async function send(
   database: string,
   command: Document,
   options: CallOptions,
-): Promise<Reply> {
+): Promise<CursorReply> {
   const preference = home.readPreference === null ? {} : { readPreference: home.readPreference };
   try {
     const reply = (await home.calls.run(options, (signal) =>
       databaseOf(home.client, database).command(command, { ...cursorReplyOptions, ...preference, session, signal }),
     )) as DriverReply;
     home.times.learn(reply);
-    return { ...readCursorReply(reply.cursor), operationTime: timeOfReply(reply, home.isRouter) };
+    const operationTime = timeOfReply(reply, home.isRouter);
+    return { ...readCursorReply(reply.cursor), ...(operationTime && { operationTime }) };
   } catch (error) {
     home.failed(home.client, error);
     throw error;

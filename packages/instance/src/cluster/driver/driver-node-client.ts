@@ -27,20 +27,13 @@ interface DriverNodeClientOptions {
  * than its batch copy it, or the whole reply stays in memory.
  */
 export class DriverNodeClient implements NodeClient {
-  readonly label: string;
-  private readonly ring: ClientRing;
-  private readonly readPreference: ReadPreferenceMode | null;
-  private readonly members: MemberClients | null;
-  private readonly isRouter: boolean;
   private readonly calls = new CallsInFlight();
   private readonly times = new CausalTimes();
 
-  constructor(options: DriverNodeClientOptions) {
-    this.label = options.label;
-    this.ring = options.ring;
-    this.readPreference = options.readPreference;
-    this.members = options.members ?? null;
-    this.isRouter = options.isRouter ?? false;
+  constructor(private readonly node: DriverNodeClientOptions) {}
+
+  get label(): string {
+    return this.node.label;
   }
 
   /** A command with `lsid` (and `txnNumber`, as in a transaction) runs in that server session. */
@@ -68,17 +61,18 @@ export class DriverNodeClient implements NodeClient {
   }
 
   async openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+    const { ring, readPreference, isRouter = false } = this.node;
     const home = {
       client: await this.clientForCursor(options),
       calls: this.calls,
-      readPreference: options.primary === true ? null : this.readPreference,
-      isRouter: this.isRouter,
+      readPreference: options.primary === true ? null : readPreference,
+      isRouter,
       times: this.times,
-      failed: (client: MongoClient, error: unknown) => this.ring.failed(client, error),
+      failed: (client: MongoClient, error: unknown) => ring.failed(client, error),
     };
     const open = (one: Document, each: CallOptions): Promise<RawCursor> => DriverCursor.open(home, database, one, each);
     const included = this.times.included(command);
-    return this.isRouter && isOrderedReading(command) ? openOrdered(open, included, options) : open(included, options);
+    return isRouter && isOrderedReading(command) ? openOrdered(open, included, options) : open(included, options);
   }
 
   async write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome> {
@@ -96,13 +90,13 @@ export class DriverNodeClient implements NodeClient {
   /** Ends the calls in flight before the connections, so that the driver keeps no lent session id. */
   async close(): Promise<void> {
     await this.calls.close();
-    await Promise.all([this.ring.close(), this.members?.close()]);
+    await Promise.all([this.node.ring.close(), this.node.members?.close()]);
   }
 
   private async clientForCursor(options: CallOptions): Promise<MongoClient> {
-    const { members } = this;
-    const client = this.ring.current();
-    return members === null || options.primary === true
+    const { ring, members } = this.node;
+    const client = ring.current();
+    return members === undefined || options.primary === true
       ? client
       : this.calls.run(options, (signal) => members.choose(client, signal));
   }
@@ -111,13 +105,14 @@ export class DriverNodeClient implements NodeClient {
     options: CallOptions,
     run: (client: MongoClient, signal: AbortSignal) => Promise<Document>,
   ): Promise<Document> {
-    const client = this.ring.current();
+    const { ring } = this.node;
+    const client = ring.current();
     try {
       const reply = await this.calls.run(options, (signal) => run(client, signal));
       this.times.learn(reply);
       return reply;
     } catch (error) {
-      this.ring.failed(client, error);
+      ring.failed(client, error);
       throw error;
     }
   }

@@ -1,5 +1,6 @@
+import { given } from '@convoy/api/contract/given';
 import { Binary, Long, type Document, type Timestamp } from 'mongodb';
-import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../node-client.js';
+import type { RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
 import { statementField } from './driver-sequence.js';
 import { objectTooLargeCode } from '../failure.js';
 import { assertWithinLimits, documentBytesMax } from './write-limits.js';
@@ -54,21 +55,19 @@ export function writeOutcome(
   const isTooLarge = ({ index, code }: WriteError): boolean =>
     kind === 'insert' && code === badValueCode && (statements[index]?.length ?? 0) > documentBytesMax;
   const reply = document as WriteReply;
-  const outcome: WriteOutcome = {
+  return {
     n: reply.n ?? 0,
     nModified: reply.nModified ?? 0,
     upserted: reply.upserted?.length ?? 0,
-    failures: (reply.writeErrors ?? []).map((error) =>
-      writeFailure(isTooLarge(error) ? { ...error, code: objectTooLargeCode } : error),
-    ),
+    failures: (reply.writeErrors ?? []).map((error) => {
+      const { index, code, errmsg: message = '', keyPattern, keyValue } = error;
+      return {
+        index,
+        code: isTooLarge(error) ? objectTooLargeCode : code,
+        message,
+        ...given({ keyPattern, keyValue }),
+      };
+    }),
+    ...given({ operationTime: reply.operationTime }),
   };
-  if (reply.operationTime !== undefined) outcome.operationTime = reply.operationTime;
-  return outcome;
-}
-
-function writeFailure(error: WriteError): WriteFailure {
-  const failure: WriteFailure = { index: error.index, code: error.code, message: error.errmsg ?? '' };
-  if (error.keyPattern !== undefined) failure.keyPattern = error.keyPattern;
-  if (error.keyValue !== undefined) failure.keyValue = error.keyValue;
-  return failure;
 }
