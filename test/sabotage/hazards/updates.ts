@@ -188,7 +188,7 @@ export const updateHazards: readonly Hazard[] = [
         takesOut: 'the deletion of a document that is gone',
         file: instance('reread/reread-batch.ts'),
         symbol: 'rereadBatch',
-        find: "await sendSteps('delete', removals(collection, entries, upserts, present), collection, deps, hard);",
+        find: "await sendSteps('delete', removals(batch, upserts, present), batch);",
         replace: 'void removals;',
         tests: [
           instanceTest(

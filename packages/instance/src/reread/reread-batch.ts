@@ -14,6 +14,17 @@ import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-re
 import type { RereadDependencies } from './reread-dependencies.js';
 import { type DocumentsByClass, readDestination, readSource } from './read-documents.js';
 
+/** Some entries of one collection, and what their re-read needs. */
+interface RereadBatch {
+  collection: SyncedCollection;
+  entries: readonly RereadEntry[];
+  deps: RereadDependencies;
+  /** Ends reads. */
+  stop: AbortSignal;
+  /** Ends writes in flight. */
+  hard: AbortSignal;
+}
+
 interface RereadOutcome {
   reread: RereadEntry[];
   /** Another document or an index is in the way; tried again later. */
@@ -52,13 +63,8 @@ interface Step {
  * Brings the documents of some entries of one collection to the source's state at one time: first deletes, then whole
  * documents. Touches only documents that the task owns; the entries buffer later events meanwhile.
  */
-export async function rereadBatch(
-  collection: SyncedCollection,
-  entries: readonly RereadEntry[],
-  deps: RereadDependencies,
-  stop: AbortSignal,
-  hard: AbortSignal,
-): Promise<RereadOutcome> {
+export async function rereadBatch(batch: RereadBatch): Promise<RereadOutcome> {
+  const { collection, entries, deps, stop } = batch;
   const readTime = highestTime([deps.stream.position, collection.notBefore, ...entries.map(({ dropped }) => dropped)]);
   for (const entry of entries) entry.readTime = readTime;
   await deps.stream.untilRouted(readTime, stop);
@@ -68,16 +74,16 @@ export async function rereadBatch(
     () => readSource(deps.shard, collection, entries, readTime, stop),
     stop,
   );
-  if (collection.readBy !== 'uuid') await knownAs(collection, entries, deps, stop);
+  if (collection.readBy !== 'uuid') await knownAs(batch);
   // The read may include transactions up to its end: after a restart their deltas must cause a re-read.
   await deps.applyWatermark.cover(readEnd);
-  const present = await presentOf(collection, entries, deps, stop);
-  const { upserts, inserts } = writings(collection, entries, documents, present);
-  await sendSteps('delete', removals(collection, entries, upserts, present), collection, deps, hard);
+  const present = await presentOf(batch);
+  const { upserts, inserts } = writings(batch, documents, present);
+  await sendSteps('delete', removals(batch, upserts, present), batch);
   const blocked: Blocked = new Map();
-  await sendSteps('update', upserts, collection, deps, hard, blocked);
-  await sendSteps('insert', inserts, collection, deps, hard, blocked);
-  await sendSteps('update', timesOf(collection, inserts), collection, deps, hard, blocked);
+  await sendSteps('update', upserts, batch, blocked);
+  await sendSteps('insert', inserts, batch, blocked);
+  await sendSteps('update', timesOf(collection, inserts), batch, blocked);
   const keysOf = (entry: RereadEntry) =>
     (present.get(entry.idClass) ?? []).map((document) => keyOf(collection, document));
   return {
@@ -92,24 +98,14 @@ export async function rereadBatch(
  * read are.
  * @throws CollectionAbsentError when there is a DDL change of this collection
  */
-async function knownAs(
-  collection: SyncedCollection,
-  entries: readonly RereadEntry[],
-  deps: RereadDependencies,
-  stop: AbortSignal,
-): Promise<void> {
+async function knownAs({ collection, entries, deps, stop }: RereadBatch): Promise<void> {
   await deps.stream.untilNamed(collection, stop);
   if (!entries.every((entry) => deps.mayRead(entry)))
     throw new CollectionAbsentError('The collection may have had another name during the reading');
 }
 
 /** The destination's documents of some entries. */
-function presentOf(
-  collection: SyncedCollection,
-  entries: readonly RereadEntry[],
-  deps: RereadDependencies,
-  stop: AbortSignal,
-): ReturnType<typeof readDestination> {
+function presentOf({ collection, entries, deps, stop }: RereadBatch): Promise<DocumentsByClass> {
   return deps.retrying(
     "read the destination's documents to re-read",
     () => readDestination(deps.destination, collection, entries, stop),
@@ -118,24 +114,12 @@ function presentOf(
 }
 
 /** Deletes the task's documents of some entries, whatever the source has: a later copy includes them. */
-export async function removeDocuments(
-  collection: SyncedCollection,
-  entries: readonly RereadEntry[],
-  deps: RereadDependencies,
-  stop: AbortSignal,
-  hard: AbortSignal,
-): Promise<void> {
-  const present = await presentOf(collection, entries, deps, stop);
-  await sendSteps('delete', removals(collection, entries, [], present), collection, deps, hard);
+export async function removeDocuments(batch: RereadBatch): Promise<void> {
+  await sendSteps('delete', removals(batch, [], await presentOf(batch)), batch);
 }
 
 /** Deletes for the destination's documents whose keys no upsert replaces. */
-function removals(
-  collection: SyncedCollection,
-  entries: readonly RereadEntry[],
-  upserts: readonly Step[],
-  present: DocumentsByClass,
-): Step[] {
+function removals({ collection, entries }: RereadBatch, upserts: readonly Step[], present: DocumentsByClass): Step[] {
   if (collection.capped) return [];
   return entries.flatMap((entry) => {
     const wanted = upserts.filter((upsert) => upsert.entry === entry);
@@ -151,8 +135,7 @@ function removals(
  * change. A document that no upsert can write is inserted after the delete of the old one.
  */
 function writings(
-  collection: SyncedCollection,
-  entries: readonly RereadEntry[],
+  { collection, entries }: RereadBatch,
   documents: DocumentsByClass,
   present: DocumentsByClass,
 ): { upserts: Step[]; inserts: Step[] } {
@@ -198,8 +181,8 @@ function collationOf(collection: SyncedCollection): { simpleCollation: boolean }
  * The statements of a re-read may be applied twice: those with an unknown outcome are sent again under another number.
  * @throws RetryableStatement for an unknown outcome
  */
-async function writeKnown(write: RawWrite, { writer }: RereadDependencies, hard: AbortSignal): Promise<WriteOutcome> {
-  const outcome = await writer.write(write, hard);
+async function writeKnown(write: RawWrite, { deps, hard }: RereadBatch): Promise<WriteOutcome> {
+  const outcome = await deps.writer.write(write, hard);
   if (outcome.failures.some(({ code }) => code === historyIncompleteCode))
     throw new RetryableStatement(historyIncompleteCode);
   return outcome;
@@ -211,16 +194,15 @@ type Blocked = Map<RereadEntry, RefusedDocument[]>;
 async function sendSteps(
   kind: RawWrite['kind'],
   steps: readonly Step[],
-  collection: SyncedCollection,
-  deps: RereadDependencies,
-  hard: AbortSignal,
+  batch: RereadBatch,
   blocked: Blocked = new Map(),
 ): Promise<void> {
+  const { collection, deps, hard } = batch;
   for (const part of partsWithin(steps, ({ statement }) => statement.length, bulkBytesMax)) {
     const statements = part.map((step) => step.statement);
     const { database, name } = collection.destination;
     const write = { database, collection: name, kind, statements, ordered: false };
-    const { failures } = await deps.retrying(`${kind} re-read documents`, () => writeKnown(write, deps, hard), hard);
+    const { failures } = await deps.retrying(`${kind} re-read documents`, () => writeKnown(write, batch), hard);
     for (const { index, code } of failures) {
       const step = part[index];
       if (step === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');

@@ -97,7 +97,7 @@ export class Rereader {
       return;
     }
     try {
-      await removeDocuments(collection, some, this.deps, stop, hard);
+      await removeDocuments({ collection, entries: some, deps: this.deps, stop, hard });
     } catch (error) {
       if (error instanceof ReadingTooLargeError)
         this.#entriesMax = Math.max(1, Math.floor(some.length / fewerEntriesFactor));
@@ -112,7 +112,8 @@ export class Rereader {
   async #reread(collection: SyncedCollection, entries: RereadEntry[], { stop, suspend, hard }: Signals): Promise<void> {
     const { rereads } = this.deps;
     try {
-      const outcome = await rereadBatch(collection, entries, this.deps, AbortSignal.any([stop, suspend]), hard);
+      const stopped = AbortSignal.any([stop, suspend]);
+      const outcome = await rereadBatch({ collection, entries, deps: this.deps, stop: stopped, hard });
       for (const blocked of outcome.blocked) await this.#onBlocked(blocked, stop);
       await rereads.remove(outcome.reread, outcome.readEnd, (entry) => this.deps.stream.releaseReread(entry));
       this.#entriesMax = Math.min(batchEntriesMax, this.#entriesMax * 2);
