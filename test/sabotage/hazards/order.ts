@@ -252,7 +252,7 @@ export const orderHazards: readonly Hazard[] = [
         file: instance('apply/send-batch.ts'),
         symbol: 'sendPart',
         find:
-          'return bulk.collection.capped ? await restOfOrdered(bulk, outcome, destination, signal, rereadRequests) ' +
+          'return bulk.collection.capped ? await restOfOrdered(bulk, outcome, sending, rereadRequests) ' +
           ': rereadRequests;',
         replace: 'void restOfOrdered;\n  return rereadRequests;',
         tests: [instanceTest('apply/batch-sending.test.ts', 'of a capped collection continues behind a duplicate key')],

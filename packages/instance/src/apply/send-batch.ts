@@ -47,19 +47,23 @@ export interface BatchDestination {
   findPresent: FindPresent;
 }
 
+/** Where a batch is sent to; the signal ends it. */
+interface Sending extends BatchDestination {
+  signal: AbortSignal;
+}
+
 /**
  * Sends a batch as one bulk per collection and kind, all in flight together, and waits for all answers.
  * @returns re-read requests for the statements without exact effect
  */
 export async function sendBatch(
   batch: WriteBatch,
-  destination: BatchDestination,
+  { writer, findPresent }: BatchDestination,
   signal: AbortSignal,
 ): Promise<RereadRequest[]> {
+  const sending = { writer, findPresent, signal };
   const rereadRequests = await Promise.all(
-    bulksOf(batch).map((bulk) =>
-      bulk.collection.capped ? sendCapped(bulk, destination, signal) : sendBulk(bulk, destination, signal),
-    ),
+    bulksOf(batch).map((bulk) => (bulk.collection.capped ? sendCapped : sendBulk)(bulk, sending)),
   );
   return rereadRequests.flat();
 }
@@ -89,15 +93,15 @@ function bulksOf({ items }: WriteBatch): Bulk[] {
  * destination drops no document that the source still has. A destination that refuses deletes in capped collections
  * drops the oldest documents itself on insert; a document still there afterwards was deleted by a user of the source.
  */
-async function sendCapped(bulk: Bulk, destination: BatchDestination, signal: AbortSignal): Promise<RereadRequest[]> {
-  const refused = bulk.removals.length === 0 ? [] : await removeCapped(bulk, destination.writer, signal);
-  const rereadRequests = bulk.items.length === 0 ? [] : await sendBulk(bulk, destination, signal);
-  if (refused.length > 0) await refusePresent(bulk, refused, destination.writer, signal);
+async function sendCapped(bulk: Bulk, sending: Sending): Promise<RereadRequest[]> {
+  const refused = bulk.removals.length === 0 ? [] : await removeCapped(bulk, sending);
+  const rereadRequests = bulk.items.length === 0 ? [] : await sendBulk(bulk, sending);
+  if (refused.length > 0) await refusePresent(bulk, refused, sending);
   return rereadRequests;
 }
 
 /** @returns the removals that the destination refused because the collection is capped */
-async function removeCapped(bulk: Bulk, writer: DocumentWriter, signal: AbortSignal): Promise<BatchItem[]> {
+async function removeCapped(bulk: Bulk, { writer, signal }: Sending): Promise<BatchItem[]> {
   const items = bulk.removals;
   const statements = items.map(({ action }) => deleteStatement(action.filter));
   const outcome = await writer.write({ ...writeOf({ ...bulk, kind: 'delete' }, statements), ordered: false }, signal);
@@ -108,12 +112,7 @@ async function removeCapped(bulk: Bulk, writer: DocumentWriter, signal: AbortSig
 }
 
 /** @throws ConvoyError `writeRefused` when the destination still has one of the documents */
-async function refusePresent(
-  bulk: Bulk,
-  items: readonly BatchItem[],
-  writer: DocumentWriter,
-  signal: AbortSignal,
-): Promise<void> {
+async function refusePresent(bulk: Bulk, items: readonly BatchItem[], { writer, signal }: Sending): Promise<void> {
   const statements = items.map(({ action }) =>
     updateStatement(action.filter, { pipeline: presenceProbe }, { simpleCollation: false }),
   );
@@ -125,7 +124,7 @@ async function refusePresent(
  * Sends a bulk in commands of bounded size, one after the other: a delta's pipeline is many times larger than its
  * event.
  */
-async function sendBulk(bulk: Bulk, destination: BatchDestination, signal: AbortSignal): Promise<RereadRequest[]> {
+async function sendBulk(bulk: Bulk, sending: Sending): Promise<RereadRequest[]> {
   const rereadRequests: RereadRequest[] = [];
   for (const part of partsWithin(
     statementsOf(bulk, rereadRequests),
@@ -134,28 +133,21 @@ async function sendBulk(bulk: Bulk, destination: BatchDestination, signal: Abort
   )) {
     const items = part.map(({ item }) => item);
     const statements = part.map(({ statement }) => statement);
-    rereadRequests.push(...(await sendPart({ ...bulk, items }, statements, destination, signal)));
+    rereadRequests.push(...(await sendPart({ ...bulk, items }, statements, sending)));
   }
   return rereadRequests;
 }
 
-async function sendPart(
-  bulk: Bulk,
-  statements: readonly Uint8Array[],
-  destination: BatchDestination,
-  signal: AbortSignal,
-): Promise<RereadRequest[]> {
-  const outcome = await destination.writer.write(writeOf(bulk, statements), signal);
+async function sendPart(bulk: Bulk, statements: readonly Uint8Array[], sending: Sending): Promise<RereadRequest[]> {
+  const outcome = await sending.writer.write(writeOf(bulk, statements), sending.signal);
   const rereadRequests = outcome.failures.map((failure) => rereadOf(bulk, failure));
   const unmatched = bulk.items.length - outcome.n - outcome.failures.length;
   // The ordered command of a capped collection stops at a failure: later statements have not matched either.
   if (bulk.kind === 'delta' && unmatched > 0)
     return bulk.collection.capped
-      ? allOf(bulk)
-      : [...rereadRequests, ...(await unmatchedOf(bulk, outcome, unmatched, destination, signal))];
-  return bulk.collection.capped
-    ? await restOfOrdered(bulk, outcome, destination, signal, rereadRequests)
-    : rereadRequests;
+      ? bulk.items.map((item) => rereadRequest(item, 'unmatchedDelta'))
+      : [...rereadRequests, ...(await unmatchedOf(bulk, outcome, unmatched, sending))];
+  return bulk.collection.capped ? await restOfOrdered(bulk, outcome, sending, rereadRequests) : rereadRequests;
 }
 
 /**
@@ -166,8 +158,7 @@ async function unmatchedOf(
   bulk: Bulk,
   { failures }: WriteOutcome,
   unmatched: number,
-  { findPresent }: BatchDestination,
-  signal: AbortSignal,
+  { findPresent, signal }: Sending,
 ): Promise<RereadRequest[]> {
   const failed = new Set(failures.map((failure) => itemOf(bulk.items, failure)));
   const others = bulk.items.filter((item) => !failed.has(item));
@@ -176,22 +167,16 @@ async function unmatchedOf(
   return (missing.length === unmatched ? missing : others).map((item) => rereadRequest(item, 'unmatchedDelta'));
 }
 
-function allOf({ items }: Bulk): RereadRequest[] {
-  return items.map((item) => rereadRequest(item, 'unmatchedDelta'));
-}
-
 /** Sends the statements after the first failure, at which an ordered command stops. */
 async function restOfOrdered(
   bulk: Bulk,
-  outcome: WriteOutcome,
-  destination: BatchDestination,
-  signal: AbortSignal,
+  { failures: [failed] }: WriteOutcome,
+  sending: Sending,
   rereadRequests: RereadRequest[],
 ): Promise<RereadRequest[]> {
-  const failed = outcome.failures[0];
   if (failed === undefined || failed.index + 1 >= bulk.items.length) return rereadRequests;
   const rest = { ...bulk, items: bulk.items.slice(failed.index + 1) };
-  return [...rereadRequests, ...(await sendBulk(rest, destination, signal))];
+  return [...rereadRequests, ...(await sendBulk(rest, sending))];
 }
 
 function writeOf({ collection, kind }: Bulk, statements: readonly Uint8Array[]): RawWrite {
