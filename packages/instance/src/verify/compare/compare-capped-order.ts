@@ -1,14 +1,20 @@
 import { type RawValue, bufferOf, ownedValue } from '../../bson/scan.js';
 import { batchesOf } from '../../cluster/batches.js';
 import { idOf } from './compare-group.js';
+import type { Retrying } from '../../cluster/retry.js';
 import { findCommand, type Lookup, findDocuments, lookupName } from './find-documents.js';
+import type { Sides } from './sides.js';
 
 /**
  * Whether the documents of a capped collection were inserted in the same order on both sides. It ignores documents that
  * only one side has: that side may have dropped fewer of its oldest ones, or may be ahead at the end.
- * @throws what the clients throw
+ * @throws what the clients throw after their retries
  */
-export async function inSameInsertionOrder(source: Lookup, destination: Lookup): Promise<boolean> {
+export function inSameInsertionOrder(lookups: Sides<Lookup>, retrying: Retrying): Promise<boolean> {
+  return retrying('compare the insertion order', () => compareOrder(lookups), lookups.source.signal);
+}
+
+async function compareOrder({ source, destination }: Sides<Lookup>): Promise<boolean> {
   const [here, there] = [idsOf(source), idsOf(destination)];
   try {
     let [a, b] = [await next(here), await next(there)];

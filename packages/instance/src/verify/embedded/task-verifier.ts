@@ -60,7 +60,7 @@ export type VerifierStart = Sides<bigint | null>;
 export class TaskVerifier {
   /** Changed when `plannedUpTo` may have. */
   readonly planned = new Condition();
-  readonly #store: VerificationStore;
+  readonly store: VerificationStore;
   readonly #rechecks: Rechecks;
   readonly #followers: Record<Side, SideFollower>;
   readonly #planner: Planner;
@@ -76,17 +76,13 @@ export class TaskVerifier {
     /** Advances the streams of idle shards. */
     private readonly wake: (signal: AbortSignal) => Promise<void>,
   ) {
-    this.#store = new VerificationStore(deps);
-    this.#rechecks = new Rechecks(deps, this.#store);
+    this.store = new VerificationStore(deps);
+    this.#rechecks = new Rechecks(deps, this.store);
     this.#followers = {
-      source: new SideFollower('source', deps, this.#store, start.source),
-      destination: new SideFollower('destination', deps, this.#store, start.destination),
+      source: new SideFollower('source', deps, this.store, start.source),
+      destination: new SideFollower('destination', deps, this.store, start.destination),
     };
-    this.#planner = new Planner(deps, this.#store, this.#all());
-  }
-
-  get store(): VerificationStore {
-    return this.#store;
+    this.#planner = new Planner(deps, this.store, this.#all());
   }
 
   /** Documents that differed at the last check. */
@@ -101,7 +97,7 @@ export class TaskVerifier {
 
   /** Entries of the DDL journal up to which all own collections are planned; -1 while some are not. */
   get plannedUpTo(): number {
-    return this.#store.unplanned.length === 0 ? this.#store.ordinal : -1;
+    return this.store.unplanned.length === 0 ? this.store.ordinal : -1;
   }
 
   /** Everything known at some time was compared; later collections may not be. */
@@ -127,9 +123,9 @@ export class TaskVerifier {
 
   /** Takes over the durable state of the sync task. */
   async open(signal: AbortSignal): Promise<void> {
-    await this.#store.open();
+    await this.store.open();
     await this.#rechecks.open();
-    await this.#store.takeCatalog(signal);
+    await this.store.takeCatalog(signal);
     for (const follower of this.#all()) follower.begin();
   }
 
@@ -157,8 +153,8 @@ export class TaskVerifier {
       await this.#untilPlanned(signal);
       if (look.whole) await this.#compareCappedAgain(signal);
       for (;;) {
-        while (!this.#store.isCompared && this.mismatches < mismatchesMax) await this.deps.clock.sleep(poll_ms, signal);
-        const isComplete = this.#store.isCompared;
+        while (!this.store.isCompared && this.mismatches < mismatchesMax) await this.deps.clock.sleep(poll_ms, signal);
+        const isComplete = this.store.isCompared;
         const differing = await this.#turn.run(async () => {
           await this.#undisturbed(() => this.#rechecks.lookAtAll(times, signal), signal);
           return this.#undisturbed(
@@ -176,15 +172,11 @@ export class TaskVerifier {
   /** Own capped collections whose documents were inserted in another order, by their names on the destination. */
   async outOfOrder(times: KnownTimes, signal: AbortSignal): Promise<string[]> {
     const found: string[] = [];
-    for (const { collection, plan } of this.#store.streamed) {
+    for (const { collection, plan } of this.store.streamed) {
       if (!collection.capped || plan === null) continue;
-      const { source, destination } = lookupsOn(this.deps, collection.on, latest([times, plan.times]), signal);
-      const same = await this.deps.retrying(
-        'compare the insertion order',
-        () => inSameInsertionOrder(source, destination),
-        signal,
-      );
-      if (!same) found.push(namespaceOf(collection.on.destination));
+      const lookups = lookupsOn(this.deps, collection.on, latest([times, plan.times]), signal);
+      if (!(await inSameInsertionOrder(lookups, this.deps.retrying)))
+        found.push(namespaceOf(collection.on.destination));
     }
     return found;
   }
@@ -196,7 +188,7 @@ export class TaskVerifier {
   async #plan(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#undisturbed(() => this.#planNow(signal), signal);
-      await this.deps.clock.sleep(this.#store.isPlanned ? plan_ms : begin_ms, signal);
+      await this.deps.clock.sleep(this.store.isPlanned ? plan_ms : begin_ms, signal);
     }
   }
 
@@ -205,7 +197,7 @@ export class TaskVerifier {
     await this.#turn.run(async () => {
       this.#planning = true;
       try {
-        await this.#store.takeCatalog(signal);
+        await this.store.takeCatalog(signal);
         for (const follower of this.#all()) follower.follow();
         if (!this.#planner.hasBegun) return;
         await this.#planner.planCopied(signal);
@@ -224,7 +216,7 @@ export class TaskVerifier {
   async #untilPlanned(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#undisturbed(() => this.#planNow(signal), signal);
-      if (this.#store.isPlanned) return;
+      if (this.store.isPlanned) return;
       await this.deps.clock.sleep(poll_ms, signal);
     }
   }
@@ -233,9 +225,9 @@ export class TaskVerifier {
   async #compare(stop: AbortSignal): Promise<void> {
     let disturbances = 0;
     for (;;) {
-      const next = this.#store.takePart();
+      const next = this.store.takePart();
       if (next === undefined) {
-        this.#hasCompared ||= this.#store.isPlanned && this.#store.isCompared;
+        this.#hasCompared ||= this.store.isPlanned && this.store.isCompared;
         await this.deps.clock.sleep(this.#isLastLook ? poll_ms : idle_ms, stop);
         continue;
       }
@@ -243,7 +235,7 @@ export class TaskVerifier {
       const times = latest([this.#floor, entry_.plan?.times ?? this.#floor]);
       try {
         await comparePart({
-          ...{ deps: this.deps, store: this.#store, entry_, part, times, signal: stop },
+          ...{ deps: this.deps, store: this.store, entry_, part, times, signal: stop },
           untilRoom: async (signal) => {
             while (this.mismatches >= mismatchesMax) await this.deps.clock.sleep(disturbed_ms, signal);
           },
@@ -255,7 +247,7 @@ export class TaskVerifier {
         if (!(error instanceof CollectionLeftError) && !this.#passes(error, disturbances, stop)) throw error;
         await this.deps.clock.sleep(disturbed_ms, stop);
       } finally {
-        this.#store.release(part);
+        this.store.release(part);
       }
     }
   }
@@ -280,7 +272,7 @@ export class TaskVerifier {
       const present = await knownTimes(this.deps, signal);
       this.#floor = latest([this.#floor, present]);
       this.#hasCompared = false;
-      await this.#store.compareAllAgain((entry_) => this.#store.isOwn(entry_));
+      await this.store.compareAllAgain((entry_) => this.store.isOwn(entry_));
       this.#followers[side].restartAt(present[side]);
     });
   }
@@ -288,7 +280,7 @@ export class TaskVerifier {
   async #lookAtKeys(signal: AbortSignal): Promise<void> {
     for (;;) {
       // Keys without room would stop the streams, for which the final check waits.
-      while (this.deps.migration.isDraining && !this.#store.keys.isFull) await this.deps.clock.sleep(idle_ms, signal);
+      while (this.deps.migration.isDraining && !this.store.keys.isFull) await this.deps.clock.sleep(idle_ms, signal);
       const found = await this.#turn.run(() =>
         this.#undisturbed(() => this.#rechecks.lookAtDue(this.#followers.source.clusterTime, signal), signal),
       );
@@ -316,7 +308,7 @@ export class TaskVerifier {
   async #compareCappedAgain(signal: AbortSignal): Promise<void> {
     await this.#turn.run(async () => {
       this.#floor = latest([this.#floor, await knownTimes(this.deps, signal)]);
-      await this.#store.compareAllAgain((entry_) => entry_.collection.capped && this.#store.isOwn(entry_));
+      await this.store.compareAllAgain((entry_) => entry_.collection.capped && this.store.isOwn(entry_));
     });
   }
 

@@ -120,13 +120,7 @@ async function orderDifferences(
   const times = await knownTimes(deps, deps.signal);
   const differences: NamespaceDifference[] = [];
   for (const collection of collections) {
-    const { source: here, destination: there } = lookupSides(deps, collection, times);
-    const isSame = await deps.retrying(
-      'compare the insertion order',
-      () => inSameInsertionOrder(here, there),
-      deps.signal,
-    );
-    if (!isSame)
+    if (!(await inSameInsertionOrder(lookupSides(deps, collection, times), deps.retrying)))
       differences.push({
         kind: 'order',
         namespace: namespaceOf(collection.destination),
