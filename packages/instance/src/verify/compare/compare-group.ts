@@ -16,7 +16,7 @@ interface DocumentDifference {
   destination: Uint8Array | null;
 }
 
-/** The `_id` of a document as a view; null if there is none. */
+/** The `_id` of a document as a view; BSON's null if there is none. */
 export function idOf(document: Uint8Array): RawValue {
   return findValue(document, '_id') ?? nullValue;
 }

@@ -115,10 +115,10 @@ export class VerificationStore {
     this.#taken.delete(part);
   }
 
-  /** Updates the collections to the current ones. @returns whether anything has changed */
-  async takeCatalog(signal: AbortSignal): Promise<boolean> {
+  /** Updates the collections to the current ones. */
+  async takeCatalog(signal: AbortSignal): Promise<void> {
     const catalog = await this.deps.migration.catalog(signal);
-    if (catalog === this.#catalog) return false;
+    if (catalog === this.#catalog) return;
     const keys = new Set(catalog.collections.map(({ key }) => key));
     for (const key of [...this.#collections.keys()]) if (!keys.has(key)) await this.#forget(key);
     const fresh = catalog.collections.filter(({ key }) => !this.#collections.has(key));
@@ -127,7 +127,6 @@ export class VerificationStore {
     this.#catalog = catalog;
     for (const key of this.#found.keys()) if (!keys.has(key)) await this.deps.storage.forget(key);
     this.#found.clear();
-    return true;
   }
 
   /** Adds a plan, and this sync task's parts of it. */
