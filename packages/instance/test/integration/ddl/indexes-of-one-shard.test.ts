@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
@@ -67,4 +69,47 @@ it('an index that one shard of the destination has alone is dropped', async () =
   await expect.poll(indexesByShard).toEqual([complete, complete]);
   await instance.commitWhenOffered();
   expect(await indexesByShard()).toEqual([complete, complete]);
+});
+
+/** Does something once the leader has come to a step. @returns its end */
+function onceAt(step: LeaderStep, action: () => Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve) => {
+    const onStep = (message: unknown): void => {
+      if ((message as { step: LeaderStep }).step !== step) return;
+      unsubscribe(stepChannel, onStep);
+      resolve(action());
+    };
+    subscribe(stepChannel, onStep);
+  });
+}
+
+it('a unique index is restored at the commit although one shard has lost the plain one', async () => {
+  const admin = fixture.cluster0.client.db('admin');
+  await admin.command({ shardCollection: 'shop.users', key: { n: 1 } });
+  await admin.command({ split: 'shop.users', middle: { n: 25 } });
+  const owner = await fixture.cluster0.client
+    .db('config')
+    .collection('databases')
+    .findOne<Document>({ _id: 'shop' as never });
+  const { shards: ids } = await admin.command({ listShards: 1 });
+  const other = (ids as { _id: string }[]).find(({ _id }) => _id !== owner?.['primary']);
+  await admin.command({ moveChunk: 'shop.users', find: { n: 25 }, to: other?._id, _waitForDelete: true });
+  const users = fixture.cluster0.client.db('shop').collection('users');
+  await users.insertMany(Array.from({ length: 50 }, (_, n) => ({ n, name: `user ${n}` })));
+  await users.createIndexes([{ key: { n: 1, name: 1 }, name: 'names', unique: true }]);
+  await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  const lost = onceAt('commitSealed', async () => {
+    const copies = shards[1]!.db('shop').collection('users');
+    const plain = (await copies.indexes()).find(({ name }) => name?.includes('names'));
+    await copies.dropIndex(plain?.name ?? 'none');
+  });
+  await instance.commitWhenOffered();
+  await lost;
+  for (const shard of shards)
+    expect(await shard.db('shop').collection('users').indexes()).toContainEqual(
+      expect.objectContaining({ name: 'names', unique: true }),
+    );
+  await expectEqualDatabases(fixture, 'shop');
 });

@@ -1,0 +1,61 @@
+import { type Collection, type Db } from 'mongodb';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { indexesMax } from '../../../src/catalog/index-spec.js';
+import { Fixture } from '../contract/fixture.js';
+import { startBody } from '../contract/start-conditions.js';
+import { expectEqualDatabases } from '../kinds/equal-databases.js';
+
+let fixture: Fixture;
+
+beforeAll(async () => {
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
+});
+
+afterAll(() => fixture.close());
+
+beforeEach(() => fixture.clear());
+
+/** Indexes beside those of `_id` and of a shard key. */
+const special = [
+  { key: { sk: 1, n: 1 }, name: 'unique', unique: true },
+  { key: { k: 1 }, name: 'hidden', hidden: true },
+  { key: { at: 1 }, name: 'expiring', expireAfterSeconds: 10 ** 9 },
+];
+
+/** A collection with as many indexes as servers allow. */
+async function makeFull(isSharded: boolean): Promise<Collection> {
+  const { client } = fixture.cluster0;
+  const shop: Db = client.db('shop');
+  const full = shop.collection('full');
+  if (isSharded) {
+    const admin = client.db('admin');
+    await admin.command({ enableSharding: 'shop' });
+    await admin.command({ shardCollection: 'shop.full', key: { sk: 1 } });
+  }
+  await full.insertMany(Array.from({ length: 100 }, (_, n) => ({ n, sk: n % 2, k: n % 7, at: new Date() })));
+  await full.createIndexes(special);
+  const room = indexesMax - (await full.indexes()).length;
+  await full.createIndexes(Array.from({ length: room }, (_, n) => ({ key: { [`f${n}`]: 1 }, name: `f${n}` })));
+  expect(await full.indexes()).toHaveLength(indexesMax);
+  return full;
+}
+
+it.each([
+  ['unsharded', false],
+  ['sharded', true],
+])('a collection with as many indexes as it can have gets all attributes at the commit: %s', async (_, isSharded) => {
+  const full = await makeFull(isSharded);
+  await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await full.dropIndex('unique');
+  await full.createIndexes([{ key: { sk: 1, n: 1, k: 1 }, name: 'unique', unique: true }]);
+  await full.dropIndex('expiring');
+  await full.createIndexes([{ key: { when: 1 }, name: 'expiring', expireAfterSeconds: 10 ** 8 }]);
+  await full.dropIndex('f0');
+  await full.createIndexes([{ key: { f0: -1 }, name: 'f0' }]);
+  await full.dropIndex('f1');
+  await full.createIndexes([{ key: { another: 1 }, name: 'another' }]);
+  await instance.commitWhenOffered();
+  await expectEqualDatabases(fixture, 'shop');
+});
