@@ -64,16 +64,26 @@ export async function reconcileIndexes(
   };
   const inTheWay = surplus.filter(isInTheWay);
   const kept = present.filter((index) => !inTheWay.includes(index));
-  const leftOver = await dropInTheWay(building, plan, found, inTheWay, kept);
+  const substitutes = await dropInTheWay(building, plan, found, inTheWay, kept);
+  if (substitutes.length > 0) {
+    const ofKey = wanted.filter((index) => supportsKey(plan, [index]));
+    await buildIndexes(building, plan, ofKey);
+    // The others may need its room.
+    await dropEach(building, found, substitutes);
+  }
   await buildIndexes(building, plan, wanted);
-  await dropEach(building, found, [...surplus.filter((index) => !inTheWay.includes(index)), ...leftOver]);
+  await dropEach(
+    building,
+    found,
+    surplus.filter((index) => !inTheWay.includes(index)),
+  );
 }
 
 /**
  * Drops the indexes that conflict with missing ones. Where that leaves none for the shard key, a substitute supports
- * it.
+ * it. Where the collection has no room for that, another index makes room, and is built again.
  * @param kept the other indexes of the destination
- * @returns what is to be dropped once the missing ones are built
+ * @returns the substitutes, to be dropped once an index for the shard key is built
  */
 async function dropInTheWay(
   building: IndexBuilding,
@@ -89,7 +99,13 @@ async function dropInTheWay(
     inTheWay.filter((index) => !ofKey.includes(index)),
   );
   const substitutes = ofKey.length > 0 && !supportsKey(plan, kept) ? [substituteOf(plan)] : [];
-  if (substitutes.length > 0) await sendCreateIndexes(building, plan, substitutes);
+  const isPresent = ofKey.some(({ name }) => name === SUBSTITUTE);
+  if (substitutes.length > 0) {
+    // Beside `_id`.
+    const isFull = kept.length + ofKey.length >= indexesMax - 1;
+    if (isFull && !isPresent) await dropEach(building, found, kept.slice(0, 1));
+    await sendCreateIndexes(building, plan, substitutes);
+  }
   // A former leader may have left a substitute, which then stays.
   await dropEach(
     building,

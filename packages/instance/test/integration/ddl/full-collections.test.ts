@@ -59,3 +59,16 @@ it.each([
   await instance.commitWhenOffered();
   await expectEqualDatabases(fixture, 'shop');
 });
+
+it('the only index of a shard key is replaced in a collection without room for another one', async () => {
+  const full = await makeFull(true);
+  await full.dropIndex('sk_1');
+  await full.createIndexes([{ key: { last: 1 }, name: 'last' }]);
+  await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await full.dropIndex('unique');
+  await full.createIndexes([{ key: { sk: 1, n: -1 }, name: 'unique', unique: true }]);
+  await instance.commitWhenOffered();
+  await expectEqualDatabases(fixture, 'shop');
+});

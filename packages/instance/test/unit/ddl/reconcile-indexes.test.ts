@@ -167,6 +167,13 @@ it.each<[string, Document[], Document[], string, string[]]>([
     ['build convoy_substitute', 'drop a_1', 'build other', 'drop convoy_substitute'],
   ],
   [
+    'loses another one for it where it can have no further index, and gets that again',
+    [...many, { ...a, name: 'other' }],
+    [...many, a],
+    'a',
+    ['drop f0', 'build convoy_substitute', 'drop a_1', 'build other', 'drop convoy_substitute', 'build f0'],
+  ],
+  [
     'needs none beside a longer one',
     [
       { ...a, name: 'other' },
