@@ -151,8 +151,24 @@ export const indexHazards: readonly Hazard[] = [
     hazard:
       'A collection has 64 indexes, as many as servers allow. No unique index can be built beside the plain one that ' +
       'stands in for it, and no new one before the old one is dropped. The commit fails',
-    handling: 'Where a collection has no room for one more index, the one that goes is dropped first.',
+    handling:
+      'Where a collection has no room for one more index, the one that goes is dropped first. The substitute of the ' +
+      'only index of a shard key takes the room of another one, which is built again.',
     sabotages: [
+      {
+        takesOut: 'the room of the index that supports a shard key meanwhile',
+        file: instance('ddl/reconcile-indexes.ts'),
+        symbol: 'dropInTheWay',
+        find: 'if (isFull && !isPresent) await dropEach(building, found, kept.slice(0, 1));',
+        replace: 'if (isFull && !isPresent) await dropEach(building, found, []);',
+        tests: [
+          instanceTest('ddl/reconcile-indexes.test.ts', 'a sharded collection %s'),
+          integrationTest(
+            'ddl/full-collections.test.ts',
+            'the only index of a shard key is replaced in a collection without room for another one',
+          ),
+        ],
+      },
       {
         takesOut: 'the drop of the plain index before the unique one is built',
         file: instance('catalog/make/restore-attributes.ts'),
@@ -163,6 +179,10 @@ export const indexHazards: readonly Hazard[] = [
           instanceTest(
             'catalog/make/create-collections.test.ts',
             'converts unique indexes of a collection with as many as it can have, on %i',
+          ),
+          integrationTest(
+            'ddl/full-collections.test.ts',
+            'a collection with as many indexes as it can have gets all attributes at the commit: %s',
           ),
         ],
       },

@@ -300,7 +300,13 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'exactDouble',
         find: 'normalised(signed * 5n ** BigInt(-power), power);',
         replace: 'normalised((signed * 5n ** BigInt(-power)) / 10n ** 21n, power + 21);',
-        tests: [instanceTest('bson/order.test.ts', '%o is below %o')],
+        tests: [
+          instanceTest('bson/order.test.ts', '%o is below %o'),
+          integrationTest(
+            'kinds/numeric-ids.test.ts',
+            'numbers that are one _id, or nearly, arrive with their types: the collection %s',
+          ),
+        ],
       },
     ],
   },

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { type Document, MongoClient } from 'mongodb';
+import { type Db, type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
 import { Fixture } from '../contract/fixture.js';
@@ -9,6 +9,8 @@ import { expectEqualDatabases } from '../kinds/equal-databases.js';
 let fixture: Fixture;
 /** Clients of the destination's shards themselves. */
 let shards: MongoClient[];
+/** The second of them. */
+let second: Db;
 
 beforeAll(async () => {
   fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
@@ -18,6 +20,7 @@ beforeAll(async () => {
       MongoClient.connect(`mongodb://${host.split('/').at(-1) ?? ''}/?directConnection=true`),
     ),
   );
+  second = shards.map((shard) => shard.db('shop')).at(-1) as Db;
 });
 
 afterAll(async () => {
@@ -54,7 +57,7 @@ it('an index that one shard of the destination has lost is built there again', a
   await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
-  for (const name of ['region_1', 'at_1']) await shards[1]!.db('shop').collection('orders').dropIndex(name);
+  for (const name of ['region_1', 'at_1']) await second.collection('orders').dropIndex(name);
   await expect.poll(indexesByShard).toEqual([complete, complete]);
   await instance.commitWhenOffered();
   expect(await indexesByShard()).toEqual([complete, complete]);
@@ -65,7 +68,7 @@ it('an index that one shard of the destination has alone is dropped', async () =
   await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
-  await shards[1]!.db('shop').collection('orders').createIndex({ n: 1 }, { name: 'by hand' });
+  await second.collection('orders').createIndexes([{ key: { n: 1 }, name: 'by hand' }]);
   await expect.poll(indexesByShard).toEqual([complete, complete]);
   await instance.commitWhenOffered();
   expect(await indexesByShard()).toEqual([complete, complete]);
@@ -101,7 +104,7 @@ it('a unique index is restored at the commit although one shard has lost the pla
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   const lost = onceAt('commitSealed', async () => {
-    const copies = shards[1]!.db('shop').collection('users');
+    const copies = second.collection('users');
     const plain = (await copies.indexes()).find(({ name }) => name?.includes('names'));
     await copies.dropIndex(plain?.name ?? 'none');
   });

@@ -7,7 +7,7 @@ import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
 interface Numbered {
-  _id: unknown;
+  _id: Document;
   sk: number;
   list: { x: number }[];
 }
@@ -58,7 +58,7 @@ afterAll(() => fixture.close());
 beforeEach(() => fixture.clear());
 
 function documentOf(_id: unknown, n: number): Numbered {
-  return { _id, sk: n % 2, list: [{ x: 0 }, { x: n }] };
+  return { _id: _id as Document, sk: n % 2, list: [{ x: 0 }, { x: n }] };
 }
 
 /** A document under any of these numbers is changed, or replaced by one whose `_id` may have another type. */
@@ -70,12 +70,12 @@ const changes = fc.record({
 });
 
 async function change(
-  numbers: Collection,
+  numbers: Collection<Numbered>,
   { place, found, next, kind }: typeof changes extends fc.Arbitrary<infer Change> ? Change : never,
   n: number,
 ): Promise<void> {
   const same = classes[place] ?? [];
-  const filter = { _id: same[found % same.length] } as Document;
+  const filter = { _id: same[found % same.length] as Document };
   if (kind === 'path') await numbers.updateOne(filter, { $set: { 'list.1.x': n } });
   else if (kind === 'push') await numbers.updateOne(filter, { $push: { list: { $each: [{ x: n }], $slice: -4 } } });
   else {
@@ -95,7 +95,7 @@ it.each<[string, Document | null]>([
     await client.db('admin').command({ enableSharding: 'shop' });
     await client.db('admin').command({ shardCollection: 'shop.numbers', key });
   }
-  const numbers = client.db('shop').collection('numbers');
+  const numbers = client.db('shop').collection<Numbered>('numbers');
   await numbers.insertMany(classes.map(([first], n) => documentOf(first, n)));
   await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
