@@ -92,10 +92,10 @@ it('a unique index is restored at the commit although one shard has lost the pla
   await admin.command({ split: 'shop.users', middle: { n: 25 } });
   const owner = await fixture.cluster0.client
     .db('config')
-    .collection('databases')
-    .findOne<Document>({ _id: 'shop' as never });
+    .collection<{ _id: string; primary: string }>('databases')
+    .findOne({ _id: 'shop' });
   const { shards: ids } = await admin.command({ listShards: 1 });
-  const other = (ids as { _id: string }[]).find(({ _id }) => _id !== owner?.['primary']);
+  const other = (ids as { _id: string }[]).find(({ _id }) => _id !== owner?.primary);
   await admin.command({ moveChunk: 'shop.users', find: { n: 25 }, to: other?._id, _waitForDelete: true });
   const users = fixture.cluster0.client.db('shop').collection('users');
   await users.insertMany(Array.from({ length: 50 }, (_, n) => ({ n, name: `user ${n}` })));
