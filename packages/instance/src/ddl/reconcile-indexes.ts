@@ -102,7 +102,7 @@ async function dropInTheWay(
   const isPresent = ofKey.some(({ name }) => name === SUBSTITUTE);
   if (substitutes.length > 0) {
     // Beside `_id`.
-    const isFull = kept.length + ofKey.length >= indexesMax - 1;
+    const isFull = kept.length + ofKey.length + substitutes.length >= indexesMax;
     if (isFull && !isPresent) await dropEach(building, found, kept.slice(0, 1));
     await sendCreateIndexes(building, plan, substitutes);
   }

@@ -1,7 +1,6 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Collection, Document, IndexDescription } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
+import { atStep } from '../at-step.js';
 import { Fixture, type Side } from './fixture.js';
 import { startBody } from './start-conditions.js';
 
@@ -33,18 +32,6 @@ async function indexesOf(side: Side, name: string): Promise<Document[]> {
 async function indexesAndCount(collection: Collection): Promise<{ names: string[]; count: number }> {
   const found: Document[] = await collection.indexes().catch(() => []);
   return { names: found.map(({ name }) => String(name)), count: await collection.countDocuments() };
-}
-
-/** Resolves when a leader of this process has done a step. */
-function untilStep(step: LeaderStep): Promise<void> {
-  return new Promise((resolve) => {
-    const onStep = (message: unknown): void => {
-      if ((message as { step: LeaderStep }).step !== step) return;
-      unsubscribe(stepChannel, onStep);
-      resolve();
-    };
-    subscribe(stepChannel, onStep);
-  });
 }
 
 async function shard(name: string, key: Document): Promise<void> {
@@ -104,7 +91,7 @@ describe('buildIndexes', () => {
     await orders.insertMany(rows.map((row) => ({ ...row })));
     await orders.createIndexes(indexes);
     const first = await fixture.startInstance();
-    const stepSeen = untilStep('indexBuildsStarted');
+    const stepSeen = atStep('indexBuildsStarted', () => undefined);
     await first.accepted('start', startBody({ buildIndexes: 'afterDataCopy' }));
     await stepSeen;
     await first.close();

@@ -1,7 +1,6 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type Db, type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
+import { atStep } from '../at-step.js';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
@@ -74,18 +73,6 @@ it('an index that one shard of the destination has alone is dropped', async () =
   expect(await indexesByShard()).toEqual([complete, complete]);
 });
 
-/** Does something once the leader has come to a step. @returns its end */
-function onceAt(step: LeaderStep, action: () => Promise<unknown>): Promise<unknown> {
-  return new Promise((resolve) => {
-    const onStep = (message: unknown): void => {
-      if ((message as { step: LeaderStep }).step !== step) return;
-      unsubscribe(stepChannel, onStep);
-      resolve(action());
-    };
-    subscribe(stepChannel, onStep);
-  });
-}
-
 it('a unique index is restored at the commit although one shard has lost the plain one', async () => {
   const admin = fixture.cluster0.client.db('admin');
   await admin.command({ shardCollection: 'shop.users', key: { n: 1 } });
@@ -103,7 +90,7 @@ it('a unique index is restored at the commit although one shard has lost the pla
   await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
-  const lost = onceAt('commitSealed', async () => {
+  const lost = atStep('commitSealed', async () => {
     const copies = second.collection('users');
     const plain = (await copies.indexes()).find(({ name }) => name?.includes('names'));
     await copies.dropIndex(plain?.name ?? 'none');

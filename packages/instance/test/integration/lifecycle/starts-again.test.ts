@@ -1,6 +1,5 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect, it } from 'vitest';
-import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
+import { atStep } from '../at-step.js';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
@@ -11,14 +10,7 @@ it('a collection that users drop while its leader is replaced at the start is no
   await shop.collection('orders').insertOne({ a: 1 });
   await shop.createCollection('gone');
   const first = await fixture.startInstance();
-  const ended = new Promise<void>((resolve) => {
-    const onStep = (message: unknown): void => {
-      if ((message as { step: LeaderStep }).step !== 'collectionsMade') return;
-      unsubscribe(stepChannel, onStep);
-      resolve(first.close());
-    };
-    subscribe(stepChannel, onStep);
-  });
+  const ended = atStep('collectionsMade', () => first.close());
   await first.accepted('start', startBody());
   await ended;
   const records = fixture.cluster1.client.db('convoy_metadata').collection('migration');

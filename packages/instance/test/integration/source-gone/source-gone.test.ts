@@ -1,9 +1,8 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { cleanUp } from '@convoy/instance/lifecycle/commands/clean-up';
 import { unblock } from '@convoy/instance/lifecycle/commands/unblock';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
-import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
+import { atStep } from '../at-step.js';
 import { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
@@ -46,17 +45,6 @@ async function startWithout(state: string): Promise<ServedInstance> {
     .poll(async () => (await instance.progress()).state, { timeout: patience_ms(), interval: 20 })
     .toBe(state);
   return instance;
-}
-
-/** Runs something right after a leader's step, before its next one. */
-function atStep(step: LeaderStep, act: () => void): void {
-  const listener = (message: unknown): void => {
-    if ((message as { step: LeaderStep }).step !== step) return;
-    unsubscribe(stepChannel, listener);
-    act();
-  };
-  subscribe(stepChannel, listener);
-  onTestFinished(() => void unsubscribe(stepChannel, listener));
 }
 
 /** Lifts a block of the destination, which then takes writes, and removes the metadata: both without the source. */
@@ -126,7 +114,7 @@ describe('a source that disappears when the opening is decided', () => {
     await using instance = await start();
     await instance.accepted('start', blocking);
     await instance.untilCanCommit();
-    atStep('openingDecided', () => link.cut());
+    void atStep('openingDecided', () => link.cut());
     await instance.accepted('commit');
     const { warnings } = await instance.until('it is open', ({ canWrite }) => canWrite === true);
     expect(warnings?.map(({ name }) => name)).toContain('sourceNotClosedAgain');
@@ -146,7 +134,7 @@ describe('a source that disappears when the opening is decided', () => {
     await before.accepted('start', blocking);
     await before.untilCanCommit();
     const endings: Promise<void>[] = [];
-    atStep('openingDecided', () => {
+    void atStep('openingDecided', () => {
       link.freeze();
       endings.push(before.close());
     });

@@ -1,4 +1,3 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Progress } from '@convoy/api/contract/progress';
@@ -12,7 +11,8 @@ import type { CallOptions, ClusterClient } from '../../../src/cluster/node-clien
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { connectConfigured } from '../../../src/lifecycle/migration/clusters.js';
 import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
-import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
+import type { LeaderStep } from '../../../src/lifecycle/migration/steps.js';
+import { atStep } from '../at-step.js';
 import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import { instanceLogger } from '../instance-log.js';
@@ -111,12 +111,9 @@ export class EmbeddedMigration implements AsyncDisposable {
 
   /** Runs something right after a step, before the instance sends anything more to the destination. */
   after(step: LeaderStep, act: () => Promise<unknown>): void {
-    const onStep = (message: unknown): void => {
-      if ((message as { step: LeaderStep }).step !== step) return;
-      unsubscribe(stepChannel, onStep);
+    void atStep(step, () => {
       this.#gate = act();
-    };
-    subscribe(stepChannel, onStep);
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
