@@ -37,7 +37,8 @@ const cores = availableParallelism();
 const waitingWorkersMax = 16;
 
 /** Tests wait for more than half of their time, unless real servers take it; each process more warms up all code. */
-const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(Math.ceil(2.5 * cores), waitingWorkersMax);
+const hasRealServers = Object.keys(process.env).some((name) => /^MONGO_(BIN|IMAGE)(_|$)/.test(name));
+const waitingWorkers = hasRealServers ? cores : Math.min(Math.ceil(2.5 * cores), waitingWorkersMax);
 
 /**
  * A process runs one file after the other without loading and warming up the sources anew: no test replaces modules, or

@@ -102,6 +102,7 @@ export class Clusters implements AsyncDisposable {
       closers.use(
         await startTestCluster({
           name,
+          side: name,
           topology: topologies[name],
           folder,
           isHere: true,

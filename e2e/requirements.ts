@@ -1,5 +1,6 @@
 import type { ReleaseSeries } from '@convoy/simulator';
 import { backendVersion } from '@convoy/testbed/cluster/backend-version';
+import { serversOf } from '@convoy/testbed/cluster/servers-of';
 
 /**
  * Clusters with features after 5.0, if servers can be newer, and with users whose writes can be blocked.
@@ -8,13 +9,13 @@ export const guarded = { release: '7.0', withUsers: true } as const;
 
 type Version = readonly [number, number];
 
-/** What a test needs of its servers, in words that show in its name when it is skipped. */
+/** What a test needs of the servers of both sides, in words that show in its name when it is skipped. */
 export interface Requirement {
-  /** The oldest server version, for example [6, 0]. */
+  /** The oldest server version of either side, for example [6, 0]. */
   version: Version;
-  /** The first version to which the test does not apply. */
+  /** The first version to which the test does not apply, if both sides have it. */
   below?: Version;
-  /** Whether its clusters are started as `guarded`; those of containers cannot be. */
+  /** Whether its clusters are started as `guarded`. */
   guarded?: boolean;
   /** Its only release; simulated servers can be of any. */
   release?: ReleaseSeries;
@@ -25,10 +26,10 @@ export interface Requirement {
 /** Whether this run has the full counts; a usual one has a sample of each. */
 export const isFullRun = process.env['CONVOY_TEST_FULL'] === '1';
 
-const present = await backendVersion();
-const presentGuarded = await backendVersion(guarded.release);
-const canBeGuarded = !process.env['MONGO_IMAGE'];
-const isSimulated = canBeGuarded && !process.env['MONGO_BIN'];
+const sides = ['source', 'destination'] as const;
+const present = await Promise.all(sides.map((side) => backendVersion(undefined, side)));
+const presentGuarded = await Promise.all(sides.map((side) => backendVersion(guarded.release, side)));
+const isSimulated = sides.every((side) => serversOf(side).kind === 'simulator');
 
 /**
  * Options for vitest's `test`: skips the test where the servers are not what it needs.
@@ -39,10 +40,10 @@ export function needs({ version, below, guarded: isGuarded = false, release, inF
 } {
   if (inFull && !isFullRun) return { skip: true };
   const tested = isGuarded ? presentGuarded : present;
-  const isOld = isBelow(tested, version);
-  const isNew = below !== undefined && !isBelow(tested, below);
-  const isOther = release !== undefined && !isSimulated && `${present[0]}.${present[1]}` !== release;
-  return { skip: isOld || isNew || isOther || (isGuarded && !canBeGuarded) };
+  const isOld = tested.some((one) => isBelow(one, version));
+  const isNew = below !== undefined && !tested.some((one) => isBelow(one, below));
+  const isOther = release !== undefined && !isSimulated && present.some(([a, b]) => `${a}.${b}` !== release);
+  return { skip: isOld || isNew || isOther };
 }
 
 function isBelow([major, minor]: readonly number[], [otherMajor, otherMinor]: Version): boolean {

@@ -46,7 +46,7 @@ export class MonitoredFleet implements AsyncDisposable {
       const cluster = async (side: 'source' | 'destination', size?: number): Promise<TestCluster> => {
         const limits = size === undefined ? {} : { oplogBytes: size };
         return closers.use(
-          await startTestCluster({ name: `${name}-${side}`, topology: { shards }, folder, ...limits }),
+          await startTestCluster({ name: `${name}-${side}`, side, topology: { shards }, folder, ...limits }),
         );
       };
       const source = await cluster('source', oplogBytes);

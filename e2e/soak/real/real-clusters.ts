@@ -41,6 +41,7 @@ export class RealClusters implements AsyncDisposable {
         closers.use(
           await startTestCluster({
             name,
+            side: name,
             topology: toReplicaSet && name === 'destination' ? 'replicaSet' : { shards: realShards },
             folder,
           }),

@@ -116,14 +116,14 @@ async function setUp(
       `coordinator and ${options.shards} instances …`,
   );
   const servers = options.reverse ? ({ release: reverseRelease, withUsers: true } as const) : {};
-  const start = async (name: string, shards: number) =>
-    closers.use(await startTestCluster({ name, topology: { shards }, ...servers, folder }));
+  const start = async (side: Side, shards: number) =>
+    closers.use(await startTestCluster({ name: side, side, topology: { shards }, ...servers, folder }));
   const starting = [start('source', options.shards), start('destination', options.destinationShards)] as const;
   await Promise.allSettled(starting);
   const [source, destination] = await Promise.all(starting);
   signal.throwIfAborted();
   if (options.reverse && source.version[0] < reverseVersionMin)
-    throw new Error(`A reverse needs servers from 6.0, and these are ${source.version.join('.')}.`);
+    throw new Error(`A reverse needs a source from 6.0, and this one is ${source.version.join('.')}.`);
   const shards = { cluster0: migratorCredentials, cluster1: migratorCredentials };
   const fleet = closers.use(
     await startFleet({ source, destination, folder, ...(options.reverse && { settings: { shards } }) }),
@@ -139,10 +139,16 @@ async function setUp(
     Promise.all([clients.source, clients.destination, users.source, users.destination].map((one) => one.close())),
   );
   say(
-    `Servers: ${source.backend} ${source.version.join('.')}; Redis: ${fleet.redis.origin}; fleet API: ` +
-      fleet.coordinator.url,
+    `Servers: ${serversText(source, destination)}; Redis: ${fleet.redis.origin}; fleet API: ` + fleet.coordinator.url,
   );
   return { source, destination, fleet, clients };
+}
+
+const programs = { simulator: 'simulated', binaries: 'mongod', containers: 'containers of' } as const;
+
+/** What runs, for example `mongod 8.0.10`; both sides where they differ. */
+function serversText(...sides: readonly TestCluster[]): string {
+  return [...new Set(sides.map(({ backend, version }) => `${programs[backend]} ${version.join('.')}`))].join(' to ');
 }
 
 async function loadSource(

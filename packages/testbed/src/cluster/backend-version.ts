@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { type MigrationSide, serversOf } from './servers-of.js';
 
 /** The simulator's default release; its servers report it. */
 const simulatedRelease = '5.0.7';
@@ -8,13 +9,19 @@ const simulatedRelease = '5.0.7';
 /**
  * Version of the servers that `startTestCluster` would start, known before the start.
  * @param release requested release; only simulated servers support others
+ * @param side none for a cluster that is not part of a migration
  */
-export async function backendVersion(release: string = simulatedRelease): Promise<readonly [number, number, number]> {
-  const { MONGO_BIN: binaries, MONGO_IMAGE: image } = process.env;
-  if (!binaries) return image ? imageVersion(image) : simulatedVersion(release);
-  const { stdout } = await promisify(execFile)(join(binaries, 'mongod'), ['--version']);
+export async function backendVersion(
+  release: string = simulatedRelease,
+  side?: MigrationSide,
+): Promise<readonly [number, number, number]> {
+  const servers = serversOf(side);
+  if (servers.kind === 'simulator') return simulatedVersion(release);
+  if (servers.kind === 'containers') return imageVersion(servers.image);
+  const program = join(servers.folder, 'mongod');
+  const { stdout } = await promisify(execFile)(program, ['--version']);
   const [, major, minor, patch] = /v(\d+)\.(\d+)\.(\d+)/.exec(stdout) ?? [];
-  if (major === undefined) throw new Error(`${join(binaries, 'mongod')} does not print its version.`);
+  if (major === undefined) throw new Error(`${program} does not print its version.`);
   return [Number(major), Number(minor), Number(patch)];
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import type { StartedTestContainer } from 'testcontainers';
 import { freePort } from '../process/free-port.js';
@@ -8,6 +9,10 @@ import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 /** Time limit that includes pulling the image. */
 const readyWithin_ms = 300_000;
 const dataPath = '/data/db';
+const keyPath = '/tmp/convoy-key';
+
+/** Writes its first argument as the key file, and becomes the server of the others. */
+const withKey = `umask 077; printf %s "$1" > ${keyPath}; shift; exec "$@"`;
 
 /**
  * A cluster of containers, one per `mongod` and `mongos`, like the processes of `startBinariesCluster`. They use the
@@ -16,18 +21,19 @@ const dataPath = '/data/db';
  * @param image for example `mongo:6.0`
  */
 export async function startContainersCluster(
-  { name, topology, oplogBytes, withUsers, folder }: TestClusterOptions,
+  { name, topology, oplogBytes, withUsers, routers, folder }: TestClusterOptions,
   image: string,
 ): Promise<TestCluster> {
-  if (withUsers) throw new Error('Containers have no access control. Use MONGO_BIN for tests that need users.');
   const { GenericContainer, Wait } = await import('testcontainers');
   const containers: StartedTestContainer[] = [];
+  const key = withUsers === true ? randomBytes(96).toString('base64') : undefined;
   const launch: Launch = async (server, program, args) => {
     const port = await freePort();
     const command = [
       program,
       ...args,
       ...(program === 'mongod' ? storageArguments(dataPath, oplogBytes) : []),
+      ...(key === undefined ? [] : ['--keyFile', keyPath]),
       '--port',
       String(port),
       '--bind_ip',
@@ -36,6 +42,9 @@ export async function startContainersCluster(
     const log = createWriteStream(folder.file(`${name}-${server}.log`));
     const container = await new GenericContainer(image)
       .withNetworkMode('host')
+      // As root, without the image's own start: a server refuses a key file that others may read, or cannot read it.
+      .withUser('root')
+      .withEntrypoint(key === undefined ? ['env'] : ['sh', '-c', withKey, 'convoy', key])
       .withCommand(command)
       // The data is discarded, and a memory disk keeps the host's disk out of the measurements.
       .withTmpFs({ [dataPath]: 'rw' })
@@ -50,11 +59,11 @@ export async function startContainersCluster(
     await Promise.all(containers.map((container) => container.stop({ timeout: 0 })));
   };
   try {
-    const described = await startServers(launch, topology);
+    const described = await startServers(launch, topology, withUsers, routers);
     return {
       ...described,
       backend: 'containers',
-      version: await serverVersion(described.connectionString),
+      version: await serverVersion(described.connectionStringOf('root')),
       pids: [],
       close,
       [Symbol.asyncDispose]: close,

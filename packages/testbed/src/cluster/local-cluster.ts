@@ -1,6 +1,5 @@
 import {
   type ClusterOptions,
-  type ReleaseSeries,
   type ReplicaSetOptions,
   type SimulatedCluster,
   startCluster,
@@ -10,13 +9,15 @@ import { ScratchFolder } from '../process/scratch-folder.js';
 import { addresses, directTo, loginAs, testUsers } from './access-control.js';
 import { backendVersion } from './backend-version.js';
 import { startBinariesCluster } from './binaries-cluster.js';
+import { startContainersCluster } from './containers-cluster.js';
 import { serverVersion } from './server-version.js';
+import { serversOf } from './servers-of.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
 /** A cluster for a test that runs in the same process as the tested code. */
 export interface LocalClusterOptions extends Pick<
   TestClusterOptions,
-  'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'release'
+  'side' | 'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'release'
 > {
   /** Interval of no-op oplog entries of idle simulated shards, in milliseconds; real ones write one every second. */
   readonly noopInterval_ms?: number;
@@ -26,34 +27,29 @@ export interface LocalClusterOptions extends Pick<
 export type LocalCluster = Pick<TestCluster, 'backend' | 'connectionString' | 'connectionStringOf' | 'close'>;
 
 /**
- * Starts a cluster: real servers when MONGO_BIN names a folder with `mongod` and `mongos` of the requested release,
+ * Starts a cluster of the servers that the environment names for its side, if they are of the requested release;
  * otherwise a simulated one in this process, which takes some milliseconds.
  */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
-  const binaries = process.env['MONGO_BIN'];
-  return binaries && (await isRelease(options.release)) ? startBinaries(options, binaries) : simulate(options);
-}
-
-async function isRelease(release: ReleaseSeries | undefined): Promise<boolean> {
-  const [major, minor] = await backendVersion();
-  return release === undefined || release === `${major}.${minor}`;
-}
-
-async function startBinaries(
-  { topology, oplogBytes, withUsers, routers }: LocalClusterOptions,
-  binaries: string,
-): Promise<LocalCluster> {
+  const servers = serversOf(options.side);
+  if (servers.kind === 'simulator' || !(await isRelease(options))) return simulate(options);
+  const { topology, oplogBytes, withUsers = false, routers } = options;
   const folder = ScratchFolder.create('servers');
   const sizes = { ...(oplogBytes !== undefined && { oplogBytes }), ...(routers !== undefined && { routers }) };
-  const cluster = await startBinariesCluster(
-    { name: 'servers', topology, withUsers: withUsers ?? false, folder, ...sizes },
-    binaries,
-  );
+  const wanted = { name: 'servers', topology, withUsers, folder, ...sizes };
+  const cluster = await (servers.kind === 'binaries'
+    ? startBinariesCluster(wanted, servers.folder)
+    : startContainersCluster(wanted, servers.image));
   const close = async (): Promise<void> => {
     await cluster.close();
     folder[Symbol.dispose]();
   };
   return { ...cluster, close };
+}
+
+async function isRelease({ release, side }: LocalClusterOptions): Promise<boolean> {
+  const [major, minor] = await backendVersion(undefined, side);
+  return release === undefined || release === `${major}.${minor}`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ReleaseSeries } from '@convoy/simulator';
 import type { ScratchFolder } from '../process/scratch-folder.js';
 import type { ClusterAddresses } from './access-control.js';
+import type { MigrationSide } from './servers-of.js';
 
 /** A whole cluster on this host, for tests, the demo and benchmarks. */
 export interface TestCluster extends ClusterAddresses, AsyncDisposable {
@@ -22,7 +23,9 @@ export interface TestCluster extends ClusterAddresses, AsyncDisposable {
 export interface TestClusterOptions {
   /** For messages and log files, for example `source`. */
   name: string;
-  /** Routers of a sharded cluster of binaries; 1 by default. */
+  /** Chooses the servers: see `serversOf`. */
+  side?: MigrationSide;
+  /** Routers of a sharded cluster of real servers; 1 by default. */
   routers?: number;
   /** Number of shards of a sharded cluster, or a plain replica set. */
   topology: { shards: number } | 'replicaSet';
@@ -32,7 +35,7 @@ export interface TestClusterOptions {
   isHere?: boolean;
   /** Release of simulated servers, for example 7.0, and 5.0 by default; real ones have a fixed release. */
   release?: ReleaseSeries;
-  /** With access control and the users of `access-control.ts`, on every shard too. Not available for containers. */
+  /** With access control and the users of `access-control.ts`, on every shard too. */
   withUsers?: boolean;
   /** Folder of logs and data. */
   folder: ScratchFolder;

@@ -36,10 +36,10 @@ export class BenchClusters implements AsyncDisposable {
     { size = shards, ...access }: { size?: number } & Pick<TestClusterOptions, 'release' | 'withUsers'> = {},
   ): Promise<BenchClusters> {
     const common = { topology: kind === 'sharded' ? { shards: size } : kind, folder, ...access };
-    const source = await startSide({ name: 'source', ...common });
+    const source = await startSide({ name: 'source', side: 'source', ...common });
     let started = 0;
     const startDestination = (): Promise<BenchSide> =>
-      startSide({ name: `destination${(started += 1) === 1 ? '' : started}`, ...common });
+      startSide({ name: `destination${(started += 1) === 1 ? '' : started}`, side: 'destination', ...common });
     try {
       return new BenchClusters(source, await startDestination(), startDestination);
     } catch (error) {

@@ -19,7 +19,9 @@ const compare = () => compareClusters(client('source'), client('destination'));
 beforeAll(async () => {
   const folder = closers.use(ScratchFolder.create('test'));
   for (const side of ['source', 'destination'] as const) {
-    const cluster = closers.use(await startTestCluster({ name: side, topology: { shards: 2 }, folder, isHere: true }));
+    const cluster = closers.use(
+      await startTestCluster({ name: side, side, topology: { shards: 2 }, folder, isHere: true }),
+    );
     const connected = new MongoClient(cluster.connectionString);
     closers.defer(() => connected.close());
     clients[side] = connected;

@@ -9,13 +9,19 @@ export interface TestCluster extends AsyncDisposable {
   client: MongoClient;
 }
 
-/** Opens a sharded cluster (`shards` > 0) or replica set (0). */
+const sourceNames: ReadonlySet<string> = new Set(['cluster0', 'source']);
+
+/**
+ * Opens a sharded cluster (`shards` > 0) or replica set (0).
+ * @param name `cluster0` or `source` for a source; every other one is a destination
+ */
 export async function openTestCluster(
   name: string,
   shards: number,
   options: { direct?: boolean; wrap?: (nodeClient: NodeClient) => NodeClient } = {},
 ): Promise<TestCluster> {
-  const servers = await startLocalCluster({ topology: shards === 0 ? 'replicaSet' : { shards } });
+  const side = sourceNames.has(name) ? 'source' : 'destination';
+  const servers = await startLocalCluster({ side, topology: shards === 0 ? 'replicaSet' : { shards } });
   const { signal } = new AbortController();
   const cluster = await openCluster(
     name,

@@ -2,7 +2,7 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import type { ReleaseSeries } from '@convoy/simulator';
 import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
-import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
+import { startLocalCluster, type LocalClusterOptions } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient, type Document } from 'mongodb';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { RecentLogs } from '../../../src/logging/recent-logs.js';
@@ -44,12 +44,13 @@ export class Side {
     private readonly stop: () => Promise<void>,
   ) {}
 
-  static async open(shape: Shape, release?: ReleaseSeries, withUsers = false, oplogBytes?: number): Promise<Side> {
-    const options = { ...(release !== undefined && { release }), ...(oplogBytes !== undefined && { oplogBytes }) };
-    const servers = await startLocalCluster({ topology: shape, withUsers, ...options });
+  static async open(options: LocalClusterOptions & { topology: Shape }): Promise<Side> {
+    const { topology, withUsers } = options;
+    const servers = await startLocalCluster(options);
     const client = await new MongoClient(servers.connectionStringOf('root')).connect();
-    const shopper = withUsers ? await new MongoClient(servers.connectionStringOf('shopper')).connect() : client;
-    return new Side(servers.connectionString, client, shopper, shape, () => servers.close());
+    const shopper =
+      withUsers === true ? await new MongoClient(servers.connectionStringOf('shopper')).connect() : client;
+    return new Side(servers.connectionString, client, shopper, topology, () => servers.close());
   }
 
   /** Wraps servers that run already, without users. */
@@ -103,12 +104,21 @@ export class Fixture implements AsyncDisposable {
   ) {}
 
   static async open(cluster0: Shape, cluster1: Shape, releases: Releases = {}): Promise<Fixture> {
-    const { withUsers } = releases;
-    const sides = [
-      Side.open(cluster0, releases.cluster0, withUsers),
-      Side.open(cluster1, releases.cluster1, withUsers, releases.oplogBytes1),
-    ] as const;
-    return new Fixture(...(await Promise.all(sides)));
+    const { cluster0: older, cluster1: newer, withUsers = false, oplogBytes1 } = releases;
+    const source = Side.open({
+      side: 'source',
+      topology: cluster0,
+      withUsers,
+      ...(older !== undefined && { release: older }),
+    });
+    const destination = Side.open({
+      side: 'destination',
+      topology: cluster1,
+      withUsers,
+      ...(newer !== undefined && { release: newer }),
+      ...(oplogBytes1 !== undefined && { oplogBytes: oplogBytes1 }),
+    });
+    return new Fixture(...(await Promise.all([source, destination])));
   }
 
   /** Runs an instance and waits until it accepts commands. */

@@ -14,7 +14,9 @@ let clusters: LocalCluster[] = [];
 let destination: MongoClient;
 
 beforeAll(async () => {
-  clusters = await Promise.all([1, 2].map(() => startLocalCluster({ topology: 'replicaSet' })));
+  clusters = await Promise.all(
+    (['source', 'destination'] as const).map((side) => startLocalCluster({ side, topology: 'replicaSet' })),
+  );
   destination = new MongoClient(clusters[1]?.connectionString ?? '');
 });
 

@@ -16,7 +16,10 @@ let clients: MongoClient[] = [];
 
 beforeAll(async () => {
   const topology = { shards: 2 };
-  clusters = await Promise.all([startLocalCluster({ topology }), startLocalCluster({ topology })]);
+  clusters = await Promise.all([
+    startLocalCluster({ side: 'source', topology }),
+    startLocalCluster({ side: 'destination', topology }),
+  ]);
   clients = clusters.map((cluster) => new MongoClient(cluster.connectionString));
 });
 

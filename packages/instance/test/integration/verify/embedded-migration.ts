@@ -44,7 +44,10 @@ export class EmbeddedMigration implements AsyncDisposable {
   /** @param flags further ones of the instance */
   static async open(flags: Document = {}): Promise<EmbeddedMigration> {
     const topology = { shards: 2 };
-    const clusters = await Promise.all([startLocalCluster({ topology }), startLocalCluster({ topology })]);
+    const clusters = await Promise.all([
+      startLocalCluster({ side: 'source', topology }),
+      startLocalCluster({ side: 'destination', topology }),
+    ]);
     return new EmbeddedMigration(clusters, flags);
   }
 
