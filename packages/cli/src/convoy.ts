@@ -1,3 +1,4 @@
+import './required-node.js';
 import { exitCodes } from './commands/exit-code.js';
 import { report, runCommand } from './run-command.js';
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './required-node.js';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import type { FaultAnswer, ReadyMessage } from './cluster/worker-order.js';
