@@ -30,6 +30,9 @@ export const namespacesDetailsSchema = z.object({
   others: z.object({ collections: count, totalBytes: count, copiedBytes: count, copiedDocuments: count }),
 });
 
+/** Names that one check lists: enough to compare what a filter matches with what was meant. */
+export const CHECKED_NAMES_MAX = 200;
+
 /** Result of the last preflight checks. */
 export const preflightDetailsSchema = z.object({
   at_ms: z.number(),
@@ -41,6 +44,8 @@ export const preflightDetailsSchema = z.object({
         result: z.enum(['passed', 'warning', 'failed', 'unchecked']),
         error: z.string().nullable(),
         description: z.string(),
+        /** What the description counts, such as all collections that the filter matches; absent where it names all. */
+        names: z.array(z.string()).max(CHECKED_NAMES_MAX).optional(),
       }),
     )
     .max(100),

@@ -18,7 +18,8 @@ export function addCheckCommand(program: Command): void {
   const command = program.command('check').description('check whether a migration can start');
   addStartOptions(addSettings(command, checkedSettings))
     .option('--json', 'print the report as JSON')
-    .action(async (options: StartOptions & Flags & { json?: boolean }) => {
+    .option('--verbose', 'also list the names that a check counts')
+    .action(async (options: StartOptions & Flags & { json?: boolean; verbose?: boolean }) => {
       const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
       const { preflight } = await import('@convoy/instance/lifecycle/commands/preflight');
       const config = parseInstanceConfig(sourcesOf(settingFlags(options, checkedSettings)));
@@ -26,7 +27,7 @@ export function addCheckCommand(program: Command): void {
       const ofRedis = redisFindings(config);
       const { canStart, items } = await preflight(config, parseStartRequest(startBody(options)), interruption());
       const report = { canStart, items: [...items, ...ofRedis] };
-      console.log(options.json ? JSON.stringify(report) : colouredLines(preflightLines(report)));
+      console.log(options.json ? JSON.stringify(report) : colouredLines(preflightLines(report, options)));
       if (!canStart) endWith(exitCodeOf(items.flatMap(({ error }) => error ?? [])));
     });
 }

@@ -1,12 +1,15 @@
 import type { CheckResult, PreflightItem } from '@convoy/instance/preflight/report';
 
 /** A line of the report: a check of the clusters, or of settings that only the command line sees. */
-export type Finding = Omit<PreflightItem, 'check'> & { readonly check: string };
+export type Finding = Omit<PreflightItem, 'check' | 'names'> & {
+  readonly check: string;
+  readonly names?: readonly string[] | undefined;
+};
 
 /** What `convoy check` reports. */
 export interface CheckReport {
   readonly canStart: boolean;
-  readonly items: readonly Finding[];
+  readonly items: readonly Readonly<Finding>[];
 }
 
 /** Word and sign of each result; the sign never stands alone. */
@@ -19,19 +22,39 @@ const resultWords: Readonly<Record<CheckResult, string>> = {
 
 const resultWidth = Math.max(...Object.values(resultWords).map((word) => word.length));
 
-/** The report as text: one line per check, with those that failed, or warn before a start, repeated at the end. */
-export function preflightLines({ canStart, items }: CheckReport): string[] {
-  const checkConcurrency = Math.max(...items.map(({ check }) => check.length));
+/** What needs a decision first; within a group the order of the checks. */
+const groups: readonly CheckResult[] = ['failed', 'warning', 'unchecked', 'passed'];
+
+/**
+ * The report as text: what prevents a start, what to read before one, what nobody checked, and then what is right. The
+ * names of those that failed, or warn before a start, stand at the end again.
+ * @param verbose also lists the names that a check counts
+ */
+export function preflightLines(
+  { canStart, items }: CheckReport,
+  { verbose = false }: { readonly verbose?: boolean } = {},
+): string[] {
+  const checkWidth = Math.max(...items.map(({ check }) => check.length));
+  const sorted = groups.map((result) => items.filter((item) => item.result === result));
+  const blocks = sorted
+    .filter((group) => group.length > 0)
+    .map((group) => group.flatMap((item) => [line(item, checkWidth), ...(verbose ? nameLines(item) : [])]));
   const namesOf = (wanted: CheckResult): string =>
     [...new Set(items.flatMap(({ check, result }) => (result === wanted ? [check] : [])))].join(', ');
   const warnings = namesOf('warning');
   const closing = canStart
     ? `A migration can start with these options${warnings === '' ? '' : `; read the warnings first: ${warnings}`}.`
     : `A migration cannot start: ${namesOf('failed')}.`;
-  return [...items.map((item) => line(item, checkConcurrency)), '', closing];
+  const hidden = verbose ? [] : items.filter(({ names = [] }) => names.length > 0).map(({ check }) => check);
+  const hint = hidden.length === 0 ? [] : [`--verbose lists the names of: ${hidden.join(', ')}.`];
+  return [...blocks.flatMap((block) => [...block, '']), ...hint, closing];
 }
 
-function line({ check, result, error, description }: Finding, checkConcurrency: number): string {
+function line({ check, result, error, description }: Finding, checkWidth: number): string {
   const named = error === null ? description : `${error}: ${description}`;
-  return `${resultWords[result].padEnd(resultWidth)}  ${check.padEnd(checkConcurrency)}  ${named}`;
+  return `${resultWords[result].padEnd(resultWidth)}  ${check.padEnd(checkWidth)}  ${named}`;
+}
+
+function nameLines({ names = [] }: Finding): string[] {
+  return names.map((name) => `  ${name}`);
 }

@@ -67,7 +67,8 @@ export async function readReleases(
   if (isOlder(version, oldestVersion)) {
     throw new ConvoyError(
       'unsupportedServerVersion',
-      `${client.label} runs ${version.join('.')}; Convoy needs ${oldestVersion.slice(0, 2).join('.')} or later.`,
+      `${client.label} is too old: it runs ${version.join('.')}. Convoy needs ` +
+        `${oldestVersion.slice(0, 2).join('.')} or later; upgrade it.`,
     );
   }
   return version === binary ? { version } : { version, newerBinary: binary };

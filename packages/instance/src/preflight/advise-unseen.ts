@@ -1,20 +1,29 @@
 import type { ClusterClient } from '../cluster/node-client.js';
-import { binaryVersion } from '../cluster/topology.js';
-import { recordedSeries, unseenProbes } from '../probes/recorded-releases.js';
+import { binaryVersion, isOlder } from '../cluster/topology.js';
+import { isRecorded, recordedSeries, unseenProbes } from '../probes/recorded-releases.js';
+import { READS_AT_A_TIME } from './check-clusters.js';
 import { type Advice, unchecked } from './examination.js';
 
-/** Names the probes of releases that were never recorded: Convoy knows these from documentation only. */
+/** Releases that `docs/support.md` calls real: the probes, and most tests, ran on servers of them. */
+const testedText = recordedSeries.join(', ');
+
+/**
+ * Says of each cluster's release whether Convoy was tested on real servers of it. Another check refuses what is too
+ * old. Of an untested release Convoy knows the documentation and public tests only; probes try the rest.
+ */
 export function adviseUnseen(source: ClusterClient, destination: ClusterClient): Advice {
-  const unseen = [source, destination].map((cluster) => ({
-    cluster,
-    probes: unseenProbes(binaryVersion(cluster), cluster.kind),
-  }));
-  const named = unseen.filter(({ probes }) => probes.length > 0);
-  if (named.length === 0) return `Servers of ${recordedSeries.join(', ')} were recorded.`;
-  const clusters = named.map(({ cluster }) => `${cluster.name} (${binaryVersion(cluster).join('.')})`).join(' and ');
-  const probes = [...new Set(named.flatMap((one) => one.probes))];
+  const clusters = [source, destination].map((cluster) => {
+    const version = binaryVersion(cluster);
+    const tried = isRecorded(version) ? 'tested' : 'untested';
+    return { cluster, version, word: isOlder(version, READS_AT_A_TIME) ? 'too old' : tried };
+  });
+  const words = clusters.map(({ cluster, version, word }) => `${cluster.name} (${version.join('.')}): ${word}`);
+  const untested = clusters.filter(({ word }) => word === 'untested');
+  if (untested.length === 0) return `${words.join('; ')}.`;
+  const probes = [...new Set(untested.flatMap(({ cluster, version }) => unseenProbes(version, cluster.kind)))];
   return unchecked(
-    `Servers of the release of ${clusters} were never recorded. Convoy knows them from documentation only. Try ` +
-      `these on a staging cluster of the same release with convoy probe: ${probes.join(', ')}.`,
+    `${words.join('; ')}. Tested: ${testedText}. Run convoy probe on a staging cluster of the same release first ` +
+      `(${probes.length} probes).`,
+    probes,
   );
 }

@@ -4,12 +4,9 @@ import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { readBalancer } from '../cluster/balancer.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { type Advice, unchecked, warning } from './examination.js';
+import { type Advice, passed, unchecked, warning } from './examination.js';
 import { unmatchedParts, unmatchedRemaps, viewsWithoutSources } from './match-filter.js';
 import { nameSome } from '../catalog/name-some.js';
-
-/** Number of matched names shown: enough to compare a filter's result with what was meant. */
-const MATCHED_NAMED_MAX = 100;
 
 /** Reports what the filter matched: the only way to notice a misspelt name before data is missing. */
 export function adviseMatched(catalog: Catalog, request: StartRequest, remap: NamespaceRemap): Advice {
@@ -57,9 +54,7 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
     `${counts(names.length - views, 'collection')} and ${counts(views, 'view')} ` +
     `in ${counts(databases, 'database')}`;
   const both = catalog.map((entry) => bothNames(namespaceOf(entry), namespaceOf(remap.toDestination(entry))));
-  return names.length === 0
-    ? 'The source is empty.'
-    : `To be migrated: ${counted}: ${nameSome(both, MATCHED_NAMED_MAX)}.`;
+  return names.length === 0 ? 'The source is empty.' : passed(`To be migrated: ${counted}: ${nameSome(both)}.`, both);
 }
 
 function counts(count: number, noun: string): string {

@@ -6,7 +6,7 @@ import { binaryVersion, isOlder, releaseText } from '../cluster/topology.js';
 const OLDEST_VERSION: Version = [4, 4, 0];
 
 /** First release with `atClusterTime` outside transactions, which the copy needs. */
-const READS_AT_A_TIME: Version = [5, 0, 0];
+export const READS_AT_A_TIME: Version = [5, 0, 0];
 
 /**
  * Checks whether two clusters can be source and destination of a migration.
@@ -23,15 +23,15 @@ export function checkClusters(source: ClusterClient, destination: ClusterClient)
   if (isOlder(from, OLDEST_VERSION)) {
     throw new ConvoyError(
       'unsupportedServerVersion',
-      `The source ${source.name} runs ${releaseText(from)}. Convoy needs ${releaseText(OLDEST_VERSION)} or ` +
-        'later; upgrade it.',
+      `The source ${source.name} is too old: it runs ${releaseText(from)}. Convoy needs ` +
+        `${releaseText(OLDEST_VERSION)} or later; upgrade it.`,
     );
   }
   if (isOlder(from, READS_AT_A_TIME)) {
     throw new ConvoyError(
       'featureNotAvailable',
-      `The source ${source.name} runs ${releaseText(from)}, which has no snapshot reads outside transactions. ` +
-        `Upgrade it to ${releaseText(READS_AT_A_TIME)} or later.`,
+      `The source ${source.name} is too old: it runs ${releaseText(from)}, which has no snapshot reads outside ` +
+        `transactions. Upgrade it to ${releaseText(READS_AT_A_TIME)} or later.`,
     );
   }
   if (isOlder(to, from)) {

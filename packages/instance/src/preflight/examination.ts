@@ -1,14 +1,23 @@
 import type { Warning } from '@convoy/api/contract/progress';
+import { CHECKED_NAMES_MAX } from '@convoy/api/fleet/published-details';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { codeOf, failureName } from '../cluster/failure.js';
 import type { CheckName, PreflightItem, PreflightReport } from './report.js';
 
-/** The finding of a check that cannot refuse a start; a text alone: it is passed. */
+/** The finding of a check that cannot refuse a start; a text alone: it is passed. `names`: what the text counts. */
 export type Advice =
-  string | { result: 'unchecked'; description: string } | { result: 'warning'; name: string; description: string };
+  | string
+  | { result: 'passed' | 'unchecked'; description: string; names?: readonly string[] }
+  | { result: 'warning'; name: string; description: string };
 
-export function unchecked(description: string): Advice {
-  return { result: 'unchecked', description };
+/** A passed check that counts names, which whoever wants to see them can list. */
+export function passed(description: string, names: readonly string[]): Advice {
+  return { result: 'passed', description, names };
+}
+
+/** @param names what the description counts */
+export function unchecked(description: string, names?: readonly string[]): Advice {
+  return { result: 'unchecked', description, ...(names === undefined ? {} : { names }) };
 }
 
 export function warning(name: string, description: string): Advice {
@@ -71,7 +80,9 @@ export class Examination {
 
   #note(check: CheckName, noted: Advice): void {
     const advice = typeof noted === 'string' ? ({ result: 'passed', description: noted } as const) : noted;
-    this.#items.push({ check, result: advice.result, error: null, description: advice.description });
+    const names = 'names' in advice ? advice.names.slice(0, CHECKED_NAMES_MAX) : undefined;
+    const { result, description } = advice;
+    this.#items.push({ check, result, error: null, description, ...(names === undefined ? {} : { names }) });
     if (advice.result === 'warning') this.#warnings.push({ name: advice.name, description: advice.description });
   }
 }

@@ -32,6 +32,8 @@ export interface PreflightItem {
   /** The refusal that `start` would answer; null unless failed. */
   error: ErrorName | null;
   description: string;
+  /** What the description counts, where it does not name all. */
+  names?: string[] | undefined;
 }
 
 /** Every condition for a start, each with its finding. */

@@ -7,12 +7,17 @@ export const recordedVersions: readonly Version[] = [[5, 0, 7]];
 /** Their series. */
 export const recordedSeries: readonly string[] = recordedVersions.map(([major, minor]) => `${major}.${minor}`);
 
+/** Whether real servers of a release were recorded. */
+export function isRecorded([major, minor]: Version): boolean {
+  return recordedSeries.includes(`${major}.${minor}`);
+}
+
 /**
  * The facts that Convoy relies on and that were never seen on servers of a release.
  * @returns names of probes; none for a recorded release
  */
 export function unseenProbes(version: Version, topology: Topology): string[] {
-  if (recordedSeries.includes(version.slice(0, 2).join('.'))) return [];
+  if (isRecorded(version)) return [];
   const isAbout = (probe: { topology?: Topology }): boolean =>
     probe.topology === undefined || probe.topology === topology;
   return allProbes.filter((probe) => isFor(probe, version) && isAbout(probe)).map(({ name }) => name);

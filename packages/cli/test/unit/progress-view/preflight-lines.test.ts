@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { preflightLines } from '../../../src/progress-view/preflight-lines.js';
 
-it('shows every check with its result as a word, and repeats failed ones at the end', () => {
+it('shows every check with its result as a word, failed ones first and again at the end', () => {
   const lines = preflightLines({
     canStart: false,
     items: [
@@ -11,9 +11,11 @@ it('shows every check with its result as a word, and repeats failed ones at the 
     ],
   });
   expect(lines).toEqual([
-    '✓ passed     clusters     cluster0 to cluster1.',
     '✗ failed     destination  destinationNotEmpty: Drop app.c.',
+    '',
     '? unchecked  oplogWindow  Not checked.',
+    '',
+    '✓ passed     clusters     cluster0 to cluster1.',
     '',
     'A migration cannot start: destination.',
   ]);
@@ -36,4 +38,31 @@ it('names the warnings before a start, such as a filter that matches nothing', (
     ],
   });
   expect(lines.at(-1)).toBe('A migration can start with these options; read the warnings first: matched, diskSpace.');
+});
+
+it('lists the names that a check counts only when asked, and otherwise says how to see them', () => {
+  const names = ['one', 'two', 'three'];
+  const report = {
+    canStart: true,
+    items: [
+      { check: 'recordedReleases', result: 'unchecked', error: null, description: '3 probes.', names },
+      { check: 'diskSpace', result: 'warning', error: null, description: 'Add space.' },
+    ],
+  } as const;
+  const closing = 'A migration can start with these options; read the warnings first: diskSpace.';
+  const warned = ['! warning    diskSpace         Add space.', ''];
+  expect(preflightLines(report)).toEqual([
+    ...warned,
+    '? unchecked  recordedReleases  3 probes.',
+    '',
+    '--verbose lists the names of: recordedReleases.',
+    closing,
+  ]);
+  expect(preflightLines(report, { verbose: true })).toEqual([
+    ...warned,
+    '? unchecked  recordedReleases  3 probes.',
+    ...names.map((name) => `  ${name}`),
+    '',
+    closing,
+  ]);
 });

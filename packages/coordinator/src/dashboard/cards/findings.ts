@@ -27,13 +27,15 @@ export function showItems(list: HTMLElement, items: readonly Item[]): void {
   });
 }
 
-function create({ check, result, description, error }: Item): HTMLElement {
+function create({ check, result, description, error, names = [] }: Item): HTMLElement {
+  const list = names.length === 0 ? [] : [make('details', {}, make('summary', {}, 'Names'), names.join(', '))];
   return make(
     'li',
     { 'data-tone': tones[result] },
     make('strong', {}, `${signs[result]} ${check}`),
     ` ${result}${error === null ? '' : ` (${error})`}`,
     make('p', {}, description),
+    ...list,
   );
 }
 

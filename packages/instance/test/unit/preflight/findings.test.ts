@@ -387,12 +387,14 @@ describe('a filter', () => {
     expect((await fixture.check()).warnings).toEqual([]);
   });
 
-  it('lists what it matches, up to a hundred', async () => {
+  it('counts what it matches, and lists all of it for who wants to see that', async () => {
     const fixture = new Fixture();
     for (let n = 0; n < 120; n += 1) fixture.sourceServer.add(`app.c${String(n).padStart(3, '0')}`);
     const { items } = await fixture.report();
-    const description = items.find(({ check }) => check === 'matched')?.description;
-    expect(description).toContain('120 collections and 0 views in 1 database');
-    expect(description).toMatch(/app\.c099 and 20 more\.$/);
+    const { description, names } = items.find(({ check }) => check === 'matched') ?? {};
+    expect(description).toContain('120 collections and 0 views in 1 database: app.c000, ');
+    expect(description).toMatch(/app\.c004 and 115 more\.$/);
+    expect(names).toHaveLength(120);
+    expect(names?.at(-1)).toBe('app.c119');
   });
 });

@@ -70,7 +70,7 @@ describe('the preflight report', () => {
 });
 
 describe('recordedReleases', () => {
-  it('names the probes of releases that were never recorded, and does not refuse the start', async () => {
+  it('calls a release untested, lists the probes that try it, and does not refuse the start', async () => {
     const fixture = new Fixture();
     fixture.destination = { version: [7, 0, 16] };
     fixture.sourceServer.add('app.c');
@@ -79,9 +79,22 @@ describe('recordedReleases', () => {
     const found = items.find(({ check }) => check === 'recordedReleases');
     expect(found).toMatchObject({
       result: 'unchecked',
-      description: expect.stringMatching(/cluster1 \(7\.0\.16\).*convoy probe: .*definitions-are-shown/) as unknown,
+      description: expect.stringMatching(
+        /^cluster0 \(5\.0\.7\): tested; cluster1 \(7\.0\.16\): untested\. .*convoy probe .*\(\d+ probes\)\.$/,
+      ) as unknown,
     });
-    expect(found?.description).not.toContain('definitions-are-not-shown');
+    expect(found?.description.length).toBeLessThan(200);
+    expect(found?.names).toContain('definitions-are-shown');
+    expect(found?.names).not.toContain('definitions-are-not-shown');
+  });
+
+  it('calls releases tested and too old, each in one line', async () => {
+    const fixture = new Fixture();
+    const lineOf = async () => (await item(fixture, 'recordedReleases')).description;
+    expect(await lineOf()).toBe('cluster0 (5.0.7): tested; cluster1 (5.0.7): tested.');
+    fixture.source = { version: [4, 4, 20] };
+    expect(await lineOf()).toBe('cluster0 (4.4.20): too old; cluster1 (5.0.7): tested.');
+    expect((await item(fixture, 'clusters')).description).toMatch(/^The source cluster0 is too old: it runs 4\.4/);
   });
 });
 
