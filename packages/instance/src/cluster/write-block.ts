@@ -5,13 +5,14 @@ import { classify, codeOf } from './failure.js';
 /** First release with user write blocking, on either side. */
 export const writeBlockVersion = 6;
 
-/** How `serverStatus` shows an active block. */
-const standingMode = 2;
+/** The reason of a block without one, from 8.0.13, 8.1.2 and 8.2 on (server test: user_write_blocking). */
+const withoutReason = 'Unspecified';
+
 /**
- * Reasons of a block, from 8.0.13, 8.1.2 and 8.2 on, by the number in `serverStatus` (server test:
- * user_write_blocking).
+ * Time for a majority to confirm what the leading member shows. The servers' own time for a majority to take a block
+ * is a minute; a caller repeats the look.
  */
-const reasons = ['Unspecified', 'ClusterToClusterMigrationInProgress', 'DiskUseThresholdExceeded'];
+const confirm_ms = 30_000;
 
 /** An active block of user writes. */
 interface StandingBlock {
@@ -22,7 +23,8 @@ interface StandingBlock {
 /**
  * Blocks the writes of users to a whole cluster, or allows them again (`setUserWriteBlockMode`, 6.0). Users with the
  * privilege `bypassWriteBlockingMode` can still write. May be repeated. An existing block is not set again: that would
- * wait for all open transactions once more, delay all others and abort index builds.
+ * wait for all open transactions once more, delay all others and abort index builds. The command itself ends once a
+ * majority has the block, also one that stands already (server source: set_user_write_block_mode_command).
  */
 export async function setWriteBlock(cluster: ClusterClient, blocked: boolean, options: CallOptions): Promise<void> {
   if (blocked && (await standingBlock(cluster, options))?.foreignReason === null) return;
@@ -30,29 +32,37 @@ export async function setWriteBlock(cluster: ClusterClient, blocked: boolean, op
 }
 
 /** The block that a cluster shows; null if there is none or it cannot be read. */
-export async function standingBlock(
+export async function standingBlock(cluster: ClusterClient, options: CallOptions): Promise<StandingBlock | null> {
+  const block = await shownBlock(cluster, options);
+  return block === 'unreadable' ? null : block;
+}
+
+/** Whether Convoy's block of user writes stands; null if the user may not read that, or the servers cannot tell. */
+export async function isBlocked(cluster: ClusterClient, options: CallOptions): Promise<boolean | null> {
+  const block = await shownBlock(cluster, options);
+  return block === 'unreadable' ? null : block?.foreignReason === null;
+}
+
+async function shownBlock(
   { kind, router }: ClusterClient,
   options: CallOptions,
-): Promise<StandingBlock | null> {
+): Promise<StandingBlock | null | 'unreadable'> {
   try {
     return kind === 'replicaSet' ? await blockOfReplicaSet(router, options) : await blockOfShards(router, options);
   } catch (error) {
     if (codeOf(error) === null || classify(error) === 'retryable') throw error;
-    return null;
+    return 'unreadable';
   }
 }
 
+/**
+ * A member applies the block that it has stored (server source: user_writes_recoverable_critical_section_service).
+ * What `serverStatus` shows is one member's own state: another one that is elected may never have got it. So this reads
+ * at `linearizable`: the member leads, and a majority has what it shows.
+ */
 async function blockOfReplicaSet(router: NodeClient, options: CallOptions): Promise<StandingBlock | null> {
-  const { repl } = await router.command('admin', { serverStatus: 1 }, options);
-  const { userWriteBlockMode, userWriteBlockReason = 0 } = (repl ?? {}) as {
-    userWriteBlockMode?: number;
-    userWriteBlockReason?: number;
-  };
-  if (userWriteBlockMode !== standingMode) return null;
-  return {
-    foreignReason:
-      userWriteBlockReason === 0 ? null : (reasons[userWriteBlockReason] ?? `number ${userWriteBlockReason}`),
-  };
+  const limited = { ...options, maxTime_ms: confirm_ms };
+  return blockIn(await firstIn(router, 'user_writes_critical_sections', 'linearizable', limited));
 }
 
 /**
@@ -61,17 +71,25 @@ async function blockOfReplicaSet(router: NodeClient, options: CallOptions): Prom
  * coordinates anything else, the state is unknown. So this is checked first.
  */
 async function blockOfShards(router: NodeClient, options: CallOptions): Promise<StandingBlock | null> {
-  if ((await firstIn(router, 'sharding_configsvr_coordinators', options)) !== null) return null;
-  const block = await firstIn(router, 'user_writes_critical_sections', options);
-  if (block?.blockUserWrites !== true) return null;
-  const reason = (block.blockUserWritesReason as string | undefined) ?? reasons[0];
-  return { foreignReason: reason === reasons[0] ? null : String(reason) };
+  if ((await firstIn(router, 'sharding_configsvr_coordinators', 'majority', options)) !== null) return null;
+  return blockIn(await firstIn(router, 'user_writes_critical_sections', 'majority', options));
 }
 
-async function firstIn(router: NodeClient, collection: string, options: CallOptions): Promise<Document | null> {
+function blockIn(document: Document | null): StandingBlock | null {
+  if (document?.blockUserWrites !== true) return null;
+  const reason = (document.blockUserWritesReason as string | undefined) ?? withoutReason;
+  return { foreignReason: reason === withoutReason ? null : reason };
+}
+
+async function firstIn(
+  router: NodeClient,
+  collection: string,
+  level: 'majority' | 'linearizable',
+  options: CallOptions,
+): Promise<Document | null> {
   const reply = await router.command(
     'config',
-    { find: collection, limit: 1, singleBatch: true, readConcern: { level: 'majority' } },
+    { find: collection, limit: 1, singleBatch: true, readConcern: { level } },
     options,
   );
   return (reply.cursor as { firstBatch: Document[] }).firstBatch[0] ?? null;

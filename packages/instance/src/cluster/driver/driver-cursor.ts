@@ -140,7 +140,8 @@ function batchLimit(command: Document, options: CallOptions): number | null {
   return options.batchDocumentsMax ?? (typeof ofCommand === 'number' && ofCommand > 0 ? ofCommand : null);
 }
 
-function withLimit(command: Document, options: CallOptions): Document {
+/** A copy of the command with the caller's limit, if there is one. */
+export function withLimit(command: Document, options: CallOptions): Document {
   return options.maxTime_ms === undefined ? { ...command } : { ...command, maxTimeMS: options.maxTime_ms };
 }
 

@@ -4,10 +4,11 @@ import { CausalTimes, isMajorityRead } from './causal-times.js';
 import type { ClientRing } from './client-ring.js';
 import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
 import { databaseOf } from './databases.js';
-import { DriverCursor } from './driver-cursor.js';
+import { DriverCursor, withLimit } from './driver-cursor.js';
 import { isOrderedReading, openOrdered } from './ordered-reading.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
 import type { MemberClients } from './member-clients.js';
+import { stated } from './stated-concerns.js';
 import { writeCommand, writeOutcome } from './write-command.js';
 
 interface DriverNodeClientOptions {
@@ -39,7 +40,7 @@ export class DriverNodeClient implements NodeClient {
   /** A command with `lsid` (and `txnNumber`, as in a transaction) runs in that server session. */
   async command(database: string, command: Document, options: CallOptions): Promise<Document> {
     const included = this.times.included(command);
-    const limited = options.maxTime_ms === undefined ? { ...included } : { ...included, maxTimeMS: options.maxTime_ms };
+    const limited = withLimit(stated(included), options);
     const reply = await this.call(options, (client, signal) => {
       const chosen = sessionOfCommand(command);
       const send = (session?: ClientSession) =>
@@ -56,7 +57,7 @@ export class DriverNodeClient implements NodeClient {
             return send(session);
           });
     });
-    if (command.writeConcern !== undefined || isMajorityRead(command)) this.times.answered(reply);
+    if (limited.writeConcern !== undefined || isMajorityRead(command)) this.times.answered(reply);
     return reply;
   }
 
@@ -70,7 +71,7 @@ export class DriverNodeClient implements NodeClient {
       times: this.times,
       failed: (client: MongoClient, error: unknown) => ring.failed(client, error),
     };
-    const open = (one: Document, each: CallOptions): Promise<RawCursor> => DriverCursor.open(home, database, one, each);
+    const open = (one: Document, each: CallOptions): Promise<RawCursor> => DriverCursor.open(home, database, stated(one), each);
     const included = this.times.included(command);
     return isRouter && isOrderedReading(command) ? openOrdered(open, included, options) : open(included, options);
   }

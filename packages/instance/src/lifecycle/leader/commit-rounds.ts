@@ -20,6 +20,7 @@ import {
   wakeSource,
 } from '../migration/migration-dependencies.js';
 import { allTasks, untilOrFor } from '../migration/migration-watch.js';
+import { keptClosed } from '../migration/write-blocks.js';
 import { stepDone } from '../migration/steps.js';
 import { untilTransactionsEnd } from './source-transactions.js';
 import { noteDifferences } from './verification-leader.js';
@@ -38,7 +39,7 @@ const roundPause_ms = 500;
 
 /**
  * Takes a commit time and waits until all tasks drain past it. Repeats this while the source shows later writes or DDL
- * changes, and when the time becomes too old for a task that was away. Takes no time while an earlier transaction has
+ * changes, when its block of user writes is gone, and when the time becomes too old for a task that was away. Takes no time while an earlier transaction has
  * not ended on every shard. Once sealed, the commit time stays, with its catalog.
  * @throws ConvoyError `transactionsNotEnded`, `catalogDiffers` when definitions cannot be aligned,
  *   `commitRoundsExceeded`
@@ -68,6 +69,7 @@ export async function drainRounds(deps: LeaderDependencies, ddlChanges: DdlLeade
       () => refuseFunctionChanges(deps.source, deps.destination, catalog, remapOf(watch.view.record), signal),
       signal,
     );
+    if (!(await keptClosed(deps, signal))) continue;
     await seal(deps, { round, time, catalog }, signal);
     stepDone('commitSealed');
     return;

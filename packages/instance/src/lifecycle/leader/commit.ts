@@ -21,7 +21,7 @@ import {
 } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import { noteDifferences, verifyDocuments } from './verification-leader.js';
-import { applyWriteBlock } from '../migration/write-blocks.js';
+import { applyWriteBlock, keptClosed } from '../migration/write-blocks.js';
 
 const differencesNamedMax = 5;
 
@@ -43,8 +43,11 @@ export async function commit(deps: LeaderDependencies, signal: AbortSignal): Pro
     stepDone('catalogsEqual');
     await verifyDocuments(deps, true, signal);
     stepDone('verifiedAgain');
-    await refuseLateWrites(deps, catalog, signal);
-    stepDone('sourceLookedAt');
+    // Who lifts the source's block lets writes in, which only a look after it is set again can see.
+    do {
+      await refuseLateWrites(deps, catalog, signal);
+      stepDone('sourceLookedAt');
+    } while (!(await keptClosed(deps, signal)));
     const opening = await records.openAsLeader(leaderEpoch, signal);
     if (!opening) throw failedBefore(deps);
     stepDone('openingDecided');

@@ -3,9 +3,9 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { classify, codeOf, failureName, unauthorizedCode } from '../../cluster/failure.js';
 import { within } from '../../cluster/within.js';
-import { setWriteBlock, standingBlock } from '../../cluster/write-block.js';
+import { isBlocked, setWriteBlock, standingBlock } from '../../cluster/write-block.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import type { BothClusters } from './migration-dependencies.js';
+import type { BothClusters, MigrationDependencies } from './migration-dependencies.js';
 import type { Runtime } from './runtime.js';
 
 /** The wanted state of each cluster's block of user writes; null where Convoy does not decide. */
@@ -96,6 +96,25 @@ export async function applyWriteBlock(
     if (decided === wanted) break;
   }
   signal.throwIfAborted();
+}
+
+/**
+ * Whether the source has kept refusing user writes, where it should. If its block is gone, it is set again: writes may
+ * have come in between, which the caller has to look for.
+ * @throws ConvoyError `writeBlockingFailed` when the cluster refuses
+ */
+export async function keptClosed(deps: MigrationDependencies, signal: AbortSignal): Promise<boolean> {
+  const { runtime, source, watch } = deps;
+  if (wantedBlocks(watch.view.record).source !== true) return true;
+  const look = () => isBlocked(source, { signal });
+  // Who may not see the block cannot miss it: the command that set it has waited for a majority.
+  if ((await runtime.retrying('look at the block of user writes', look, signal)) !== false) return true;
+  runtime.logger.warn(
+    { event: 'sourceBlockGone', cluster: source.name },
+    'somebody has allowed user writes on the source; they are blocked again',
+  );
+  await applyWriteBlock(deps, 'source', signal);
+  return false;
 }
 
 async function send(

@@ -1,3 +1,4 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Timestamp, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { drainRounds } from '../../../../src/lifecycle/leader/commit-rounds.js';
@@ -24,6 +25,9 @@ const source_seconds = 1_000;
 let answerOf: (round: number) => { eventsAbove: number; afterNotes: number };
 let changedAfter: (time: bigint) => boolean;
 let untilApplied: () => Promise<void>;
+/** Looks at the source's block that find it gone, and how often it was set. */
+let looksWithoutBlock: number;
+let blocked: number;
 let pauses_ms: number[];
 let roundsAtPauses: number[];
 /** Called after every note and every write of the record. */
@@ -37,7 +41,7 @@ beforeEach(() => {
   answerOf = () => ({ eventsAbove: 0, afterNotes: 0 });
   changedAfter = () => false;
   untilApplied = () => Promise.resolve();
-  [pauses_ms, roundsAtPauses] = [[], []];
+  [pauses_ms, roundsAtPauses, looksWithoutBlock, blocked] = [[], [], 0, 0];
   changed = new Condition();
   const task = taskWith({ _id: 'rs' });
   const view: MigrationView = { record: recordWith({ taskIds: ['rs'] }), tasks: new Map([['rs', task]]) };
@@ -62,8 +66,13 @@ beforeEach(() => {
   const open = (): Document => ({
     cursor: { firstBatch: transactions-- > 0 ? [{ _id: null, found: [{ txnNumber: 1 }] }] : [] },
   });
+  const block = (): Document => ({
+    cursor: { firstBatch: looksWithoutBlock-- > 0 ? [] : [{ _id: '', blockUserWrites: true }] },
+  });
+  const setUserWriteBlockMode = (): Document => ({ ok: (blocked += 1) });
+  const answers = { appendOplogNote: note, listDatabases: nothing, aggregate: open, find: block };
   const source = fakeCluster({
-    router: new FakeNodeClient('source', { appendOplogNote: note, listDatabases: nothing, aggregate: open }),
+    router: new FakeNodeClient('source', { ...answers, setUserWriteBlockMode }),
     kind: 'replicaSet',
     access: 'direct',
     shardIds: ['rs'],
@@ -71,7 +80,11 @@ beforeEach(() => {
   });
   deps = depsWith({
     leaderEpoch: 1,
-    runtime: { retrying: once, clock: { sleep, monotonic_ms: () => (now_ms += 1_000) } },
+    runtime: {
+      retrying: once,
+      clock: { sleep, monotonic_ms: () => (now_ms += 1_000) },
+      logger: { warn: () => undefined },
+    },
     source,
     destination: fakeCluster({
       router: new FakeNodeClient('destination', { listDatabases: nothing }),
@@ -86,6 +99,7 @@ beforeEach(() => {
         changed.until(() => condition(view), signal).then(() => view),
     },
     records: {
+      read: () => Promise.resolve(view.record),
       updateAsLeader: (_epoch: number, { commit, estimatedTotalBytes }: Partial<MigrationRecord>) => {
         if (commit) rounds.push(commit);
         totals_bytes.push(estimatedTotalBytes ?? null);
@@ -165,6 +179,28 @@ describe('the commit time', () => {
       [2, false],
       [2, true],
     ]);
+  });
+
+  it('is a later one when the block of user writes was gone, which is set again before', async () => {
+    const options = parseStartRequest({
+      source: 'cluster0',
+      destination: 'cluster1',
+      enableUserWriteBlocking: true,
+      verification: { enabled: false },
+    });
+    Object.assign(deps.watch.view.record, { options, phase: 'committing' });
+    looksWithoutBlock = 2;
+    answerOf = (round) => {
+      if (round === 2) expect(blocked).toBe(1);
+      return { eventsAbove: 0, afterNotes: 0 };
+    };
+    await commit();
+    expect(made()).toEqual([
+      [1, false],
+      [2, false],
+      [2, true],
+    ]);
+    expect(blocked).toBe(1);
   });
 
   it('is given up after five rounds, with an error', async () => {

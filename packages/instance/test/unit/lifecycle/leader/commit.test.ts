@@ -41,6 +41,15 @@ let record: MigrationRecord;
 /** Every wait of the leader, in order, and whether it ends. */
 let waits: number[];
 let waitsAreOver: boolean;
+/** What the source shows of its block of user writes, look by look; the last one stays. */
+let blocks: ('stands' | 'gone' | 'unreadable')[];
+
+const blocking = parseStartRequest({
+  source: 'cluster0',
+  destination: 'cluster1',
+  enableUserWriteBlocking: true,
+  verification: { enabled: false },
+});
 
 beforeEach(() => {
   server = new FakeCatalogServer(['rs'], 6);
@@ -55,7 +64,7 @@ beforeEach(() => {
   [eventsAtLook, notesUntilRead, notes] = [0, 0, 0];
   answer = () => Promise.resolve({ ok: 1 });
   reading = () => Promise.resolve();
-  [waits, waitsAreOver] = [[], false];
+  [waits, waitsAreOver, blocks] = [[], false, ['stands']];
 });
 
 function destination(): ClusterClient {
@@ -76,9 +85,17 @@ function source(): ClusterClient {
     if (sent.aggregate === 1) return Promise.resolve({ cursor: { firstBatch: [] } });
     if ('appendOplogNote' in sent)
       return Promise.resolve({ operationTime: new Timestamp({ t: 100, i: (notes += 1) }) });
+    if (record.phase === 'committing' && sent.find === 'user_writes_critical_sections') {
+      const block = blocks.length > 1 ? blocks.shift() : blocks[0];
+      log.push(`look at block ${block}`);
+      if (block === 'unreadable') throw serverError(13, 'Unauthorized');
+      return Promise.resolve({ cursor: { firstBatch: block === 'stands' ? [{ _id: '', blockUserWrites: true }] : [] } });
+    }
+    if (record.phase === 'committing' && 'setUserWriteBlockMode' in sent)
+      return Promise.resolve({ ok: log.push('source blocked') });
     if (record.phase === 'committing') return client.command(database, sent, options);
     // No active block makes the command unnecessary.
-    if ('serverStatus' in sent) return Promise.resolve({ repl: {} });
+    if (sent.find === 'user_writes_critical_sections') return Promise.resolve({ cursor: { firstBatch: [] } });
     log.push(`source: ${Object.keys(sent)[0]}`);
     return answer();
   };
@@ -223,6 +240,42 @@ describe('the end of a commit', () => {
     notesUntilRead = 4;
     await run();
     expect([log.includes('opening'), notes]).toEqual([true, 4]);
+  });
+});
+
+describe('a source that refuses the writes of users', () => {
+  const order = () => log.filter((entry) => /block|lastLook|opening/.test(entry));
+
+  it('is asked once more, after the last look and before the opening, whether its block stands', async () => {
+    await run({ options: blocking });
+    expect(order().slice(0, 3)).toEqual(['lastLook', 'look at block stands', 'opening']);
+  });
+
+  it('is blocked again when its block is gone, and looked at again after that', async () => {
+    blocks = ['gone', 'gone', 'stands'];
+    await run({ options: blocking });
+    expect(order().slice(0, 7)).toEqual([
+      'lastLook',
+      'look at block gone',
+      'look at block gone',
+      'source blocked',
+      'lastLook',
+      'look at block stands',
+      'opening',
+    ]);
+  });
+
+  it('keeps the destination closed when writes came in while its block was gone', async () => {
+    blocks = ['gone', 'gone', 'stands'];
+    [eventsAtLook, notesUntilRead] = [1, 3];
+    await expect(run({ options: blocking })).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
+    expect(log).not.toContain('opening');
+  });
+
+  it('is taken at its word by a user who may not see the block', async () => {
+    blocks = ['unreadable'];
+    await run({ options: blocking });
+    expect(order().slice(0, 3)).toEqual(['lastLook', 'look at block unreadable', 'opening']);
   });
 });
 

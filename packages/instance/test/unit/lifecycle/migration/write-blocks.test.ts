@@ -21,6 +21,10 @@ import type { Clock } from '../../../../src/cluster/clock.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
 
+/** Where servers store a block, and its document. */
+const stored = 'config.user_writes_critical_sections';
+const standing = { _id: '', blockNewUserShardedDDL: true, blockUserWrites: true };
+
 function recordIn(
   phase: MigrationPhase,
   more: Partial<MigrationRecord> = {},
@@ -97,11 +101,11 @@ describe('bringing a block into line', () => {
   let sent: unknown[];
   let records: (MigrationRecord | null)[];
   let refusal: number | null;
-  /** The replica set's answer about its block. */
-  let status: Document;
   let kind: 'replicaSet' | 'sharded';
-  /** The documents of the config server's collections. */
+  /** The documents of collections of the config database. */
   let noted: Record<string, Document[]>;
+  /** The read concerns with which a block was looked for. */
+  let looks: unknown[];
   /** Called when a command has reached the cluster. */
   let onSent: () => void;
   /** Commands wait for it before they answer. */
@@ -109,8 +113,8 @@ describe('bringing a block into line', () => {
 
   beforeEach(() => {
     answered = Promise.resolve();
-    [kind, noted] = ['replicaSet', {}];
-    [sent, records, refusal, onSent, status] = [[], [], null, () => undefined, { userWriteBlockMode: 1 }];
+    [kind, noted, looks] = ['replicaSet', {}, []];
+    [sent, records, refusal, onSent] = [[], [], null, () => undefined];
   });
 
   function deps(): Parameters<typeof applyWriteBlock>[0] {
@@ -120,14 +124,14 @@ describe('bringing a block into line', () => {
       if (refusal !== null) throw new MongoServerError({ code: refusal, codeName: 'Unauthorized', message: '' });
       return { ok: 1 };
     };
-    const serverStatus = (): Document => ({ repl: status });
-    const find = (database: string, { find: name }: Document): Document => ({
-      cursor: { firstBatch: noted[`${database}.${String(name)}`] ?? [] },
-    });
-    const client = new FakeNodeClient('router', { setUserWriteBlockMode, serverStatus, find });
+    const find = (database: string, { find: name, readConcern }: Document): Document => {
+      looks.push(readConcern);
+      return { cursor: { firstBatch: noted[`${database}.${String(name)}`] ?? [] } };
+    };
+    const client = new FakeNodeClient('router', { setUserWriteBlockMode, find });
     const command = async (database: string, document: Document, options: CallOptions): Promise<Document> => {
       const reply = await client.command(database, document, options);
-      if ('serverStatus' in document || 'find' in document) return reply;
+      if ('find' in document) return reply;
       await untilAborted(answered, options.signal);
       return reply;
     };
@@ -274,24 +278,32 @@ describe('bringing a block into line', () => {
     expect(sent).toEqual([true, false]);
   });
 
+  it('counts on a replica set only when the member that leads has confirmed it with a majority', async () => {
+    [kind, records, noted] = ['replicaSet', [recordIn('committing')], { [stored]: [standing] }];
+    await applyWriteBlock(deps(), 'source', never);
+    expect([looks, sent]).toEqual([[{ level: 'linearizable' }], []]);
+  });
+
   it('is not set again where it is active, and is lifted', async () => {
-    [records, status] = [[recordIn('committing')], { userWriteBlockMode: 2 }];
+    noted = { [stored]: [{ ...standing, blockNewUserShardedDDL: false }] };
+    records = [recordIn('committing')];
     await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([]);
-    [records, status] = [[recordIn('committing', { failure })], { userWriteBlockMode: 2, userWriteBlockReason: 0 }];
+    noted = { [stored]: [{ ...standing, blockUserWritesReason: 'Unspecified' }] };
+    await applyWriteBlock(deps(), 'source', never);
+    expect(sent).toEqual([]);
+    records = [recordIn('committing', { failure })];
     await applyWriteBlock(deps(), 'source', never);
     expect(sent).toEqual([false]);
   });
 
   describe('of a sharded cluster', () => {
-    const standing = { _id: '', blockNewUserShardedDDL: true, blockUserWrites: true };
-
     beforeEach(() => {
       [kind, records] = ['sharded', [recordIn('committing')]];
     });
 
     it('is not set again where the config server has recorded it', async () => {
-      noted = { 'config.user_writes_critical_sections': [standing] };
+      noted = { [stored]: [standing] };
       await applyWriteBlock(deps(), 'source', never);
       expect(sent).toEqual([]);
     });
@@ -300,16 +312,16 @@ describe('bringing a block into line', () => {
       ['nothing is recorded', {}],
       [
         'only DDL changes are refused so far',
-        { 'config.user_writes_critical_sections': [{ ...standing, blockUserWrites: false }] },
+        { [stored]: [{ ...standing, blockUserWrites: false }] },
       ],
       [
         'the config server is busy, perhaps with ending it',
-        { 'config.user_writes_critical_sections': [standing], 'config.sharding_configsvr_coordinators': [{ _id: 1 }] },
+        { [stored]: [standing], 'config.sharding_configsvr_coordinators': [{ _id: 1 }] },
       ],
       [
         'it is active for another reason',
         {
-          'config.user_writes_critical_sections': [{ ...standing, blockUserWritesReason: 'DiskUseThresholdExceeded' }],
+          [stored]: [{ ...standing, blockUserWritesReason: 'DiskUseThresholdExceeded' }],
         },
       ],
     ])('is set where %s', async (_why, documents) => {
@@ -322,11 +334,8 @@ describe('bringing a block into line', () => {
   it.each([true, false])(
     "for another reason does not count as Convoy's own, and its reason is reported: wanted %s",
     async (wanted) => {
-      [records, refusal, status] = [
-        [recordIn('committing', wanted ? {} : { failure })],
-        20,
-        { userWriteBlockMode: 2, userWriteBlockReason: 2 },
-      ];
+      [records, refusal] = [[recordIn('committing', wanted ? {} : { failure })], 20];
+      noted = { [stored]: [{ ...standing, blockUserWritesReason: 'DiskUseThresholdExceeded' }] };
       const errorDescription = expect.stringMatching(
         /could not be .*They are blocked for the reason DiskUseThresholdExceeded, and not by Convoy/,
       ) as unknown;
