@@ -1,6 +1,7 @@
 import type { Hazard } from '../hazard.js';
 import { checkpointHazards } from './checkpoints.js';
 import { commitHazards } from './commit.js';
+import { concernHazards } from './concerns.js';
 import { copyHazards } from './copy.js';
 import { ddlHazards } from './ddl.js';
 import { definitionHazards } from './definitions.js';
@@ -25,6 +26,7 @@ import { updateHazards } from './updates.js';
 export const hazards: readonly Hazard[] = [
   ...checkpointHazards,
   ...commitHazards,
+  ...concernHazards,
   ...copyHazards,
   ...ddlHazards,
   ...definitionHazards,

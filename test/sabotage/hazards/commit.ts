@@ -229,9 +229,9 @@ export const commitHazards: readonly Hazard[] = [
       {
         takesOut: 'the reason',
         file: instance('cluster/write-block.ts'),
-        symbol: 'blockOfReplicaSet',
-        find: 'userWriteBlockReason === 0 ? null',
-        replace: 'userWriteBlockReason >= 0 ? null',
+        symbol: 'blockIn',
+        find: 'reason === withoutReason ? null : reason',
+        replace: 'reason.length > 0 ? null : reason',
         tests: [
           instanceTest(
             'lifecycle/migration/write-blocks.test.ts',
@@ -288,9 +288,9 @@ export const commitHazards: readonly Hazard[] = [
       {
         takesOut: 'the record of the config server',
         file: instance('cluster/write-block.ts'),
-        symbol: 'blockOfShards',
-        find: 'if (block?.blockUserWrites !== true) return null;',
-        replace: 'if (block?.blockUserWrites !== false) return null;',
+        symbol: 'blockIn',
+        find: 'if (document?.blockUserWrites !== true) return null;',
+        replace: 'if (document?.blockUserWrites !== false) return null;',
         tests: [
           instanceTest(
             'lifecycle/migration/write-blocks.test.ts',
@@ -303,8 +303,8 @@ export const commitHazards: readonly Hazard[] = [
         takesOut: 'the look at what the config server is doing',
         file: instance('cluster/write-block.ts'),
         symbol: 'blockOfShards',
-        find: "if ((await firstIn(router, 'sharding_configsvr_coordinators', options)) !== null) return null;",
-        replace: '',
+        find: "(await firstIn(router, 'sharding_configsvr_coordinators', 'majority', options)) !== null",
+        replace: 'options.signal.aborted',
         tests: [instanceTest('lifecycle/migration/write-blocks.test.ts', 'is set where %s')],
       },
       {

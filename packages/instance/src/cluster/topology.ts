@@ -101,6 +101,7 @@ async function featureVersionRow(client: NodeClient, options: CallOptions): Prom
     filter: { _id: 'featureCompatibilityVersion' },
     limit: 1,
     singleBatch: true,
+    readConcern: { level: 'majority' },
   };
   try {
     const reply = await client.command('admin', command, options);

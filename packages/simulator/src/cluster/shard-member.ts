@@ -10,6 +10,7 @@ import type { Deployment } from '../node/deployment.js';
 import type { Doc } from '../bson/value.js';
 import { MemberNode } from '../handshake/member-node.js';
 import { NodeIdentity, type NodeKind } from '../handshake/node-identity.js';
+import { ConfigStore } from '../config/config-store.js';
 import { MemberLink } from '../config/member-link.js';
 import { ShardNode } from '../shard/shard-node.js';
 import type { ServedNode } from '../wire/served-node.js';
@@ -45,6 +46,12 @@ export interface MemberOptions {
 /** What a shard reports of its cluster, without its id and the versions of its collections. */
 function shardingState({ id, configServer }: MemberOptions): Doc {
   return doc(['enabled', true], ['configServer', configServer ?? ''], ['shardName', id]);
+}
+
+/** A replica set stores its block of user writes: a member applies what it has stored. */
+function keepWriteBlock({ writeBlock }: Deployment, shard: ShardNode): void {
+  const [store, collection] = [new ConfigStore(shard), 'user_writes_critical_sections'];
+  writeBlock.keep = (note) => (note === undefined ? store.remove(collection, doc()) : store.put(collection, note));
 }
 
 /** A data-bearing node that listens on its port. */
@@ -98,6 +105,7 @@ export class ShardMember {
     shard.holdCommitsAt(failPoints.get('hangBeforeCommitingTxn'));
     shard.holdBuildsAt(failPoints.get('hangAfterInitializingIndexBuild'));
     if (options.kind !== 'config') options.deployment.writeBlock.members.push(shard);
+    if (options.kind === 'replicaSet') keepWriteBlock(options.deployment, shard);
     parameters.onChange = (name, value) => shard.applyParameter(name, value);
     const link = new MemberLink(shard, identity, options.hostSelectionMs);
     started.control = new MemberControl(options.id, identity, server, failPoints, shard, () => link.break());

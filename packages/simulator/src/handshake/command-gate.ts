@@ -3,6 +3,10 @@ import { LabelledFailure } from '../wire/fail-command.js';
 import type { FailPoints } from '../wire/fail-points.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { concernErrorCode, concernErrorLabels, errorLabels, type LabellingNode } from '../node/error-labels.js';
+import { hasReadLimit, takesWriteConcern } from '../node/cluster-defaults.js';
+import { numberOf } from '../node/doc-fields.js';
+import { timeExpired } from '../shard/command-limits.js';
+import { writeConcernError } from '../shard/write/write-concern.js';
 import type { NodeIdentity } from './node-identity.js';
 
 /** Codes of a member that is not primary, or is shutting down. */
@@ -26,8 +30,12 @@ export class CommandGate {
   async run(request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
     const { condition } = this.identity;
     if (condition.delayMs > 0 || condition.paused) await condition.hold(request.signal);
+    this.#complete(request);
+    const startedMs = Date.now();
     try {
       const reply = await this.failPoints.failCommand.apply(request, run);
+      refuseLate(request, Date.now() - startedMs);
+      addConcernError(request, reply);
       const labels = reply.has('errorLabels') ? [] : concernErrorLabels(this.#node, request, reply);
       if (labels.length > 0) reply.set('errorLabels', [...labels]);
       if (reply.has('writeConcernError') && this.#reportsTopology(concernErrorCode(reply)))
@@ -38,6 +46,12 @@ export class CommandGate {
     } finally {
       if (condition.paused) await condition.awake(request.signal);
     }
+  }
+
+  /** Shards take no default concerns: their clients are routers, which have added them. */
+  #complete(request: CommandRequest): void {
+    const { kind, deployment } = this.identity;
+    deployment.defaults.complete(request, kind === 'router' || kind === 'replicaSet');
   }
 
   #labelled(request: CommandRequest, error: CommandError): CommandError {
@@ -57,4 +71,17 @@ export class CommandGate {
   #reportsTopology(code: number | undefined): boolean {
     return this.#node === 'member' && code !== undefined && roleCodes.has(code);
   }
+}
+
+/** A read that took longer than it may has no result. @throws CommandError 50 */
+function refuseLate(request: CommandRequest, tookMs: number): void {
+  const limitMs = numberOf(request.body.get('maxTimeMS')) ?? 0;
+  if (limitMs > 0 && tookMs > limitMs && hasReadLimit(request)) throw timeExpired();
+}
+
+/** Definitions and notes report an unsatisfied write concern as writes do. */
+function addConcernError(request: CommandRequest, reply: Doc): void {
+  if (!takesWriteConcern(request) || reply.has('writeConcernError')) return;
+  const error = writeConcernError(request.body);
+  if (error !== undefined) reply.set('writeConcernError', error);
 }

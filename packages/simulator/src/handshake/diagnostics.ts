@@ -6,6 +6,7 @@ import { doc, textOrEmpty } from '../node/doc-fields.js';
 import { FailPoints } from '../wire/fail-points.js';
 import { buildInfo } from './build-info.js';
 import { CommandGate } from './command-gate.js';
+import { clusterParameter, defaultConcerns, setClusterParameter, setDefaultConcerns } from './default-commands.js';
 import { setFeatureCompatibilityVersion, wantedSeries } from './feature-compatibility.js';
 import { helloReply } from './hello.js';
 import { hostInfo } from './host-info.js';
@@ -44,6 +45,10 @@ export class Diagnostics {
       ['setParameter', (request) => this.parameters.set(request.body)],
       ['setFeatureCompatibilityVersion', (request) => setFeatureCompatibilityVersion(identity, request)],
       ['setUserWriteBlockMode', (request) => setUserWriteBlockMode(identity, request)],
+      ['setDefaultRWConcern', (request) => setDefaultConcerns(identity, request)],
+      ['getDefaultRWConcern', (request) => defaultConcerns(identity, request)],
+      ['setClusterParameter', (request) => setClusterParameter(identity, request)],
+      ['getClusterParameter', (request) => clusterParameter(identity, request)],
       ['getCmdLineOpts', () => commandLine(identity)],
       ['whatsmyuri', (request) => doc(['you', request.connection.remoteAddress])],
       ['getLog', (request) => logLines(request)],
@@ -106,7 +111,9 @@ async function setUserWriteBlockMode(identity: NodeIdentity, request: CommandReq
   if (identity.kind === 'shard' || identity.kind === 'config') {
     throw new CommandError(20, 'IllegalOperation', 'setUserWriteBlockMode cannot be run on shardsvrs nor configsvrs');
   }
-  await identity.deployment.writeBlock.set(request, identity.kind === 'replicaSet');
+  const { writeBlock } = identity.deployment;
+  await writeBlock.set(request, identity.kind === 'replicaSet');
+  await writeBlock.keep(writeBlock.note(false));
   return new Map();
 }
 

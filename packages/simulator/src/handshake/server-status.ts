@@ -2,6 +2,7 @@ import { Double, Int32, Long, type Timestamp } from 'bson';
 import { DateTime, type Doc, type Value } from '../bson/value.js';
 import { doc, numberOf } from '../node/doc-fields.js';
 import type { CommandRequest } from '../node/command.js';
+import { shownDefaults } from './default-commands.js';
 import { helloReply } from './hello.js';
 import { diagnosticHost } from './host-info.js';
 import type { NodeIdentity } from './node-identity.js';
@@ -46,7 +47,7 @@ export async function serverStatus(
     ['localTime', new DateTime(BigInt(Date.now()))],
     ['asserts', zeros(['regular', 'warning', 'msg', 'user', 'tripwire', 'rollovers'])],
     ['connections', connections(request)],
-    ...(identity.kind === 'router' ? [defaultConcerns(identity)] : []),
+    ...(identity.kind === 'router' ? [['defaultRWConcern', shownDefaults(identity)] as [string, Doc]] : []),
     [
       'mem',
       doc(['bits', new Int32(64)], ['resident', new Int32(Math.floor(process.memoryUsage.rss() / bytesPerMegabyte))]),
@@ -72,21 +73,6 @@ function connections(request: CommandRequest): Doc {
     ['threaded', new Int32(1)],
     ...[...zeros(['exhaustIsMaster', 'exhaustHello', 'awaitingTopologyChanges'])],
   );
-}
-
-/** The read and write concern of commands that name none. Nobody can set others. */
-function defaultConcerns(identity: NodeIdentity): [string, Doc] {
-  const write = doc(['w', 'majority'], ['wtimeout', new Int32(0)]);
-  return [
-    'defaultRWConcern',
-    doc(
-      ['defaultReadConcern', doc(['level', 'local'])],
-      ['defaultWriteConcern', write],
-      ['defaultWriteConcernSource', 'implicit'],
-      ['defaultReadConcernSource', 'implicit'],
-      ['localUpdateWallClockTime', new DateTime(BigInt(identity.startedMs))],
-    ),
-  ];
 }
 
 async function replicaSetSection(

@@ -68,6 +68,7 @@ const adminCommands: ReadonlySet<string> = new Set([
   'replSetResizeOplog',
   'reshardCollection',
   'setClusterParameter',
+  'setDefaultRWConcern',
   'setFeatureCompatibilityVersion',
   'setParameter',
   'setUserWriteBlockMode',

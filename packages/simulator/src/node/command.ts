@@ -8,6 +8,8 @@ export interface ConnectionState {
   authenticated: { user: string; db: string }[];
   /** True for a user with the privilege `bypassWriteBlockingMode`, and for the nodes among themselves. */
   bypassesWriteBlocking?: boolean;
+  /** False for a user without the privilege `bypassDefaultMaxTimeMS`; absent without access control. */
+  bypassesDefaultMaxTime?: boolean;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ClusterDefaults } from './cluster-defaults.js';
 import { DefinitionLocks } from './definition-locks.js';
 import type { NodeRelease } from './node-release.js';
 import { releaseSeries, ServerVersion } from './server-version.js';
@@ -10,6 +11,7 @@ type Keeper = (featureCompatibilityVersion: string) => Promise<void>;
 export class Deployment {
   readonly writeBlock: UserWriteBlock;
   readonly definitionLocks = new DefinitionLocks();
+  readonly defaults = new ClusterDefaults();
   /** The release of each node. */
   readonly releases: NodeRelease[] = [];
   readonly #keepers: Keeper[] = [];

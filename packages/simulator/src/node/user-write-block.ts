@@ -33,6 +33,8 @@ export interface BlockedMember {
 export class UserWriteBlock {
   enabled = false;
   members: BlockedMember[] = [];
+  /** Stores a replica set's block, or its end, where its members find it. */
+  keep: (note: Doc | undefined) => Promise<void> = () => Promise.resolve();
   #reason: Reason = 'Unspecified';
   #exempt = true;
 
@@ -45,14 +47,15 @@ export class UserWriteBlock {
   }
 
   /**
-   * The config server's note of the shards' block, as in its collection `user_writes_critical_sections`. Undefined
-   * without a block.
+   * The document of a block in `config.user_writes_critical_sections`: of a replica set, or the config server's of its
+   * shards' block. Undefined without a block.
+   * @param ofShards whether it also refuses DDL changes that a cluster coordinates
    */
-  get note(): Doc | undefined {
+  note(ofShards: boolean): Doc | undefined {
     if (!this.enabled) return undefined;
     const note = new Map<string, Value>([
       ['_id', ''],
-      ['blockNewUserShardedDDL', true],
+      ['blockNewUserShardedDDL', ofShards],
       ['blockUserWrites', true],
     ]);
     return this.#reason === 'Unspecified' ? note : note.set('blockUserWritesReason', this.#reason);

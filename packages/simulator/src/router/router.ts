@@ -223,7 +223,7 @@ export class Router implements ServedNode {
   async #blockUserWrites(request: CommandRequest): Promise<Doc> {
     const { writeBlock } = this.identity.deployment;
     await writeBlock.set(request, false);
-    await this.context.catalog.noteWriteBlock(writeBlock.note);
+    await this.context.catalog.noteWriteBlock(writeBlock.note(true));
     return new Map();
   }
 

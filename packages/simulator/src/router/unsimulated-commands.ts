@@ -9,12 +9,9 @@ export const unsimulatedCommands: readonly string[] = [
   'connPoolStats',
   'explain',
   'fsync',
-  'getClusterParameter',
-  'getDefaultRWConcern',
   'killOp',
   'logRotate',
   'mergeAllChunksOnShard',
   'moveRange',
-  'setClusterParameter',
   'transitionToDedicatedConfigServer',
 ];

@@ -8,7 +8,7 @@ import { DriverCursor, withLimit } from './driver-cursor.js';
 import { isOrderedReading, openOrdered } from './ordered-reading.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
 import type { MemberClients } from './member-clients.js';
-import { stated } from './stated-concerns.js';
+import { changesAtMajority, stated } from './stated-concerns.js';
 import { writeCommand, writeOutcome } from './write-command.js';
 
 interface DriverNodeClientOptions {
@@ -57,7 +57,7 @@ export class DriverNodeClient implements NodeClient {
             return send(session);
           });
     });
-    if (limited.writeConcern !== undefined || isMajorityRead(command)) this.times.answered(reply);
+    if (changesAtMajority(limited) || isMajorityRead(command)) this.times.answered(reply);
     return reply;
   }
 
@@ -71,7 +71,8 @@ export class DriverNodeClient implements NodeClient {
       times: this.times,
       failed: (client: MongoClient, error: unknown) => ring.failed(client, error),
     };
-    const open = (one: Document, each: CallOptions): Promise<RawCursor> => DriverCursor.open(home, database, stated(one), each);
+    const open = (one: Document, each: CallOptions): Promise<RawCursor> =>
+      DriverCursor.open(home, database, stated(one), each);
     const included = this.times.included(command);
     return isRouter && isOrderedReading(command) ? openOrdered(open, included, options) : open(included, options);
   }

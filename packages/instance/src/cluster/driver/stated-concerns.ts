@@ -70,8 +70,13 @@ export function stated(command: Document): Document {
   if (takes === 'writeConcern')
     return command.writeConcern === undefined ? { ...command, writeConcern: { w: 'majority' } } : command;
   if (takes !== 'readConcern') return command;
-  const { readConcern = { level: defaultLevel(command) }, maxTimeMS = 0 } = command;
+  const { readConcern = { level: defaultLevel(command) }, maxTimeMS = 0 } = command as Record<string, unknown>;
   return { ...command, readConcern, maxTimeMS };
+}
+
+/** Whether a majority has what a command changed when it is answered. */
+export function changesAtMajority({ writeConcern, setUserWriteBlockMode }: Document): boolean {
+  return writeConcern !== undefined || setUserWriteBlockMode !== undefined;
 }
 
 /** What servers take by themselves; change streams have one level only, and stages that show statistics the other. */

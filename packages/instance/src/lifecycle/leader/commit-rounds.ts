@@ -39,8 +39,8 @@ const roundPause_ms = 500;
 
 /**
  * Takes a commit time and waits until all tasks drain past it. Repeats this while the source shows later writes or DDL
- * changes, when its block of user writes is gone, and when the time becomes too old for a task that was away. Takes no time while an earlier transaction has
- * not ended on every shard. Once sealed, the commit time stays, with its catalog.
+ * changes, when its block of user writes is gone, and when the time becomes too old for a task that was away. Takes no
+ * time while an earlier transaction has not ended on every shard. Once sealed, the commit time stays, with its catalog.
  * @throws ConvoyError `transactionsNotEnded`, `catalogDiffers` when definitions cannot be aligned,
  *   `commitRoundsExceeded`
  */

@@ -137,19 +137,25 @@ export const writeBlocks: readonly Probe[] = [
     },
   },
   {
-    name: 'block-is-shown',
-    sentence: 'serverStatus of a shard shows in repl.userWriteBlockMode whether a block is active (2) or not (1).',
+    name: 'block-is-stored',
+    sentence:
+      'A replica set stores an active block in config.user_writes_critical_sections, where a read at linearizable ' +
+      'finds it.',
     from: [6, 0, 0],
-    needs: ['direct', 'disturbing'],
-    source: 'server tests: user_write_blocking',
+    topology: 'replicaSet',
+    needs: ['disturbing'],
+    source: 'server source: user_writes_recoverable_critical_section_service',
     otherwise: 'An active block may be set again, which aborts index builds.',
     async run(fixture) {
-      const mode = async (): Promise<unknown> =>
-        ((await fixture.adminDone({ serverStatus: 1 }, fixture.shard)).repl as Record<string, unknown>)[
-          'userWriteBlockMode'
-        ];
-      expectSame('without a block', await mode(), 1);
-      await whileBlocked(fixture, async () => expectSame('with a block', await mode(), 2));
+      const find = { find: 'user_writes_critical_sections', readConcern: { level: 'linearizable' } };
+      const blocks = async (): Promise<unknown[]> => {
+        const { cursor } = await fixture.ask({ ...find, maxTimeMS: 30_000 }, fixture.front, 'config');
+        const { firstBatch } = cursor as { firstBatch: Record<string, unknown>[] };
+        return firstBatch.map(({ blockUserWrites }) => blockUserWrites);
+      };
+      expectSame('without a block', await blocks(), []);
+      await whileBlocked(fixture, async () => expectSame('with a block', await blocks(), [true]));
+      expectSame('after the block', await blocks(), []);
     },
   },
 ];

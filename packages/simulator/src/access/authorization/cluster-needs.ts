@@ -65,6 +65,7 @@ const serverNeeds: readonly (readonly [string, Declaration])[] = [
   ['getClusterParameter', onCluster('getClusterParameter')],
   ['setClusterParameter', onCluster('setClusterParameter')],
   ['getDefaultRWConcern', onCluster('getDefaultRWConcern')],
+  ['setDefaultRWConcern', onCluster('setDefaultRWConcern')],
   ['setFeatureCompatibilityVersion', onCluster('setFeatureCompatibilityVersion')],
   ['setUserWriteBlockMode', onCluster('setUserWriteBlockMode')],
   ['connPoolStats', onCluster('connPoolStats')],

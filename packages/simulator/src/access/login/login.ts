@@ -91,5 +91,6 @@ export class Login {
     this.connection.authenticated = [...this.users];
     this.connection.bypassesWriteBlocking =
       this.#users.size > 0 && this.privileges.allows(clusterResource, 'bypassWriteBlockingMode');
+    this.connection.bypassesDefaultMaxTime = this.privileges.allows(clusterResource, 'bypassDefaultMaxTimeMS');
   }
 }

@@ -140,6 +140,7 @@ function root(db: string, version: ServerVersion): Privilege[] {
     ...(version.atLeast(6)
       ? [...directShardOperations, { resource: namespace('config', 'system.preimages'), actions: ['find', 'remove'] }]
       : []),
+    ...(version.atLeast(8) ? [{ resource: cluster, actions: ['bypassDefaultMaxTimeMS'] }] : []),
   ];
 }
 

@@ -39,7 +39,7 @@ function presentOnly(handler: CommandHandler): CommandHandler {
 }
 
 /** Commands that members of some releases have and that are not simulated. */
-const unsimulatedCommands = ['bulkWrite', 'explain', 'getClusterParameter', 'killOp', 'setClusterParameter'];
+const unsimulatedCommands = ['bulkWrite', 'explain', 'killOp'];
 
 /** Every command that a shard answers itself, by its names. */
 export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string, CommandHandler>([

@@ -47,7 +47,7 @@ export function writeConcernError(body: Doc): Doc | undefined {
   const shown = new Map<string, Value>([
     ['w', w],
     ['wtimeout', concern.get('wtimeout') ?? new Int32(0)],
-    ['provenance', 'clientSupplied'],
+    ['provenance', concern.get('provenance') ?? 'clientSupplied'],
   ]);
   if (typeof w === 'string') {
     if (w === 'majority') return undefined;

@@ -99,8 +99,6 @@ describe.each(releaseSeries)('the languages of %s', (series) => {
 it.each([
   ['explain', '4.4', null],
   ['killOp', '4.4', null],
-  ['getClusterParameter', '6.0', '5.0'],
-  ['setClusterParameter', '6.0', '5.0'],
   ['bulkWrite', '8.0', '7.0'],
 ] as const)('members refuse %s by name since %s, and do not know it before', async (name, since, before) => {
   using shard = new VersionedShard(since);

@@ -104,6 +104,6 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
     refused(8),
   ),
   'block-lets-reads-through': on('find', refused(371)),
-  'block-is-shown': on('serverStatus', fields({ repl: { userWriteBlockMode: 1 } })),
+  'block-is-stored': where((command) => command['find'] === 'user_writes_critical_sections', none),
   'block-lets-the-privileged-through': where((command) => isSecond(command), refused(371)),
 };

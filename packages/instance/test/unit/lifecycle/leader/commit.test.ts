@@ -89,7 +89,9 @@ function source(): ClusterClient {
       const block = blocks.length > 1 ? blocks.shift() : blocks[0];
       log.push(`look at block ${block}`);
       if (block === 'unreadable') throw serverError(13, 'Unauthorized');
-      return Promise.resolve({ cursor: { firstBatch: block === 'stands' ? [{ _id: '', blockUserWrites: true }] : [] } });
+      return Promise.resolve({
+        cursor: { firstBatch: block === 'stands' ? [{ _id: '', blockUserWrites: true }] : [] },
+      });
     }
     if (record.phase === 'committing' && 'setUserWriteBlockMode' in sent)
       return Promise.resolve({ ok: log.push('source blocked') });

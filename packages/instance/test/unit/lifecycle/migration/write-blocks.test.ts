@@ -310,10 +310,7 @@ describe('bringing a block into line', () => {
 
     it.each<[string, Record<string, Document[]>]>([
       ['nothing is recorded', {}],
-      [
-        'only DDL changes are refused so far',
-        { [stored]: [{ ...standing, blockUserWrites: false }] },
-      ],
+      ['only DDL changes are refused so far', { [stored]: [{ ...standing, blockUserWrites: false }] }],
       [
         'the config server is busy, perhaps with ending it',
         { [stored]: [standing], 'config.sharding_configsvr_coordinators': [{ _id: 1 }] },

@@ -1,0 +1,132 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
+
+/** What a minority of a set knows, and what a cluster's defaults decide. */
+export const concernHazards: readonly Hazard[] = [
+  {
+    number: 160,
+    hazard:
+      'The primary of the source stores the block of user writes, and no other member gets it: after a failover the ' +
+      'source takes writes that nobody looks for',
+    handling:
+      'A replica set is asked for its stored block at linearizable. The leader looks again before the commit time is ' +
+      'sealed and after the last look at the streams; a block that is gone is set again, and the look is repeated.',
+    sabotages: [
+      {
+        takesOut: 'the majority that confirms a block',
+        file: instance('cluster/write-block.ts'),
+        symbol: 'blockOfReplicaSet',
+        find: "'linearizable', limited",
+        replace: "'majority', limited",
+        tests: [
+          instanceTest(
+            'lifecycle/migration/write-blocks.test.ts',
+            'counts on a replica set only when the member that leads has confirmed it with a majority',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the look before the seal',
+        file: instance('lifecycle/leader/commit-rounds.ts'),
+        symbol: 'drainRounds',
+        find: 'if (!(await keptClosed(deps, signal))) continue;',
+        replace: 'void keptClosed;',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/commit-rounds.test.ts',
+            'is a later one when the block of user writes was gone, which is set again before',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the look before the opening',
+        file: instance('lifecycle/leader/commit.ts'),
+        symbol: 'commit',
+        find: '} while (!(await keptClosed(deps, signal)));',
+        replace: '} while (keptClosed.length < 0);',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/commit.test.ts',
+            'is blocked again when its block is gone, and looked at again after that',
+          ),
+          instanceTest(
+            'lifecycle/leader/commit.test.ts',
+            'keeps the destination closed when writes came in while its block was gone',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 161,
+    hazard:
+      'A primary that another one has replaced writes an oplog note: its time is below writes that a majority has, ' +
+      'and a commit time leaves them out',
+    handling: 'A note waits for a majority, which a replaced primary does not get.',
+    sabotages: [
+      {
+        takesOut: 'the write concern of notes',
+        file: instance('cluster/driver/stated-concerns.ts'),
+        symbol: 'commands',
+        find: "appendOplogNote: 'writeConcern',",
+        replace: "appendOplogNote: 'neither',",
+        tests: [
+          instanceTest(
+            'cluster/driver/stated-concerns.test.ts',
+            'a note, a read and a cursor state what they take, and a later batch nothing',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 162,
+    hazard:
+      "A cluster's default write concern asks for a member that is away, or has a time limit; its default read " +
+      'concern shows orphans',
+    handling: 'Every command states its write concern or read concern.',
+    sabotages: [
+      {
+        takesOut: 'the stated write concern',
+        file: instance('cluster/driver/stated-concerns.ts'),
+        symbol: 'stated',
+        find: "{ ...command, writeConcern: { w: 'majority' } }",
+        replace: '{ ...command }',
+        tests: [
+          instanceTest(
+            'cluster/driver/stated-concerns.test.ts',
+            'that changes something waits for a majority, without a time limit',
+          ),
+          integrationTest(
+            'defaults/stated-concerns.test.ts',
+            'every command of a migration and its reverse states what it takes: %j to %j',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 163,
+    hazard: '`defaultMaxTimeMS` ends every read that takes longer: one that finds nothing for long never ends',
+    handling: 'Every read states that it has no limit. Servers take 0 as given.',
+    sabotages: [
+      {
+        takesOut: 'the stated limit',
+        file: instance('cluster/driver/stated-concerns.ts'),
+        symbol: 'stated',
+        find: 'return { ...command, readConcern, maxTimeMS };',
+        replace: 'return { ...command, readConcern, ...(maxTimeMS === 0 ? {} : { maxTimeMS }) };',
+        tests: [
+          instanceTest(
+            'cluster/driver/stated-concerns.test.ts',
+            'that reads documents states a level and that it has no time limit',
+          ),
+          integrationTest(
+            'defaults/cluster-defaults.test.ts',
+            'defaultMaxTimeMS limits no read, also where a document filter matches nothing',
+          ),
+        ],
+      },
+    ],
+  },
+];
