@@ -34,7 +34,7 @@ const phaseLimit_ms = 180_000;
 
 type Topology = TestClusterOptions['topology'];
 
-interface Topologies extends Pick<TestClusterOptions, 'release' | 'withUsers'> {
+interface Topologies extends Pick<TestClusterOptions, 'release' | 'withUsers' | 'members'> {
   source: Topology;
   destination: Topology;
   /** See `TestClusterOptions`. */
@@ -96,8 +96,8 @@ export class Clusters implements AsyncDisposable {
       }
     });
     const closers = new Closers();
-    const { release, withUsers = false } = topologies;
-    const servers = { ...(release !== undefined && { release }), withUsers };
+    const { release, withUsers = false, members = 1 } = topologies;
+    const servers = { ...(release !== undefined && { release }), withUsers, members };
     const start = async (name: 'source' | 'destination', oplogBytes?: number) =>
       closers.use(
         await startTestCluster({

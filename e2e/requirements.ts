@@ -19,6 +19,8 @@ export interface Requirement {
   guarded?: boolean;
   /** Its only release; simulated servers can be of any. */
   release?: ReleaseSeries;
+  /** It needs processes of real servers on both sides, for example to freeze one of them. */
+  real?: boolean;
   /** It runs with CONVOY_TEST_FULL=1 alone, since a usual run has samples that contain it. */
   inFull?: boolean;
 }
@@ -29,16 +31,16 @@ export const isFullRun = process.env['CONVOY_TEST_FULL'] === '1';
 const sides = ['source', 'destination'] as const;
 const present = await Promise.all(sides.map((side) => backendVersion(undefined, side)));
 const presentGuarded = await Promise.all(sides.map((side) => backendVersion(guarded.release, side)));
+const isReal = sides.every((side) => serversOf(side).kind === 'binaries');
 const isSimulated = sides.every((side) => serversOf(side).kind === 'simulator');
 
 /**
  * Options for vitest's `test`: skips the test where the servers are not what it needs.
  * Use as `test('name', needs({ version: [5, 0] }), async () => …)`.
  */
-export function needs({ version, below, guarded: isGuarded = false, release, inFull = false }: Requirement): {
-  skip: boolean;
-} {
-  if (inFull && !isFullRun) return { skip: true };
+export function needs(requirement: Requirement): { skip: boolean } {
+  const { version, below, guarded: isGuarded = false, release, real = false, inFull = false } = requirement;
+  if ((inFull && !isFullRun) || (real && !isReal)) return { skip: true };
   const tested = isGuarded ? presentGuarded : present;
   const isOld = tested.some((one) => isBelow(one, version));
   const isNew = below !== undefined && !tested.some((one) => isBelow(one, below));

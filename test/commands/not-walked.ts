@@ -17,6 +17,10 @@ export const notWalked: readonly NotWalked[] = [
     ['npm run demo', 'e2e/demo.test.ts'],
     ['npm test', '.github/workflows/ci.yml'],
   ]),
+  ...at('README.md', 'needs real servers', [
+    ['MONGO_BIN=/usr/bin npm run demo', 'e2e/demo.test.ts'],
+    ['MONGO_IMAGE=mongo:8.0 npm run demo', 'e2e/demo.test.ts'],
+  ]),
   ...at('README.md', 'writes until somebody ends it; the walk has data of its own', [
     [
       'convoy demo --load mongodb://127.0.0.1:27100/ --documents 50000',

@@ -144,7 +144,7 @@ async function setUp(
   return { source, destination, fleet, clients };
 }
 
-const programs = { simulator: 'simulated', binaries: 'mongod', containers: 'containers of' } as const;
+const programs = { simulator: 'simulator', binaries: 'mongod', containers: 'containers of' } as const;
 
 /** What runs, for example `mongod 8.0.10`; both sides where they differ. */
 function serversText(...sides: readonly TestCluster[]): string {

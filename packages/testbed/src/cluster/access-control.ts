@@ -38,6 +38,11 @@ export function directTo(hosts: ReadonlyMap<string, string>, id: string): string
   return `mongodb://${host}/?directConnection=true`;
 }
 
+/** The members of each shard, where each has one. */
+export function membersOf(hosts: ReadonlyMap<string, string>): ReadonlyMap<string, readonly string[]> {
+  return new Map([...hosts].map(([id, host]) => [id, [host]]));
+}
+
 /** The connection strings of a cluster, to its router or replica set. */
 export interface ClusterAddresses {
   /** As the migrator, with access control. */

@@ -10,11 +10,9 @@ import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 const readyWithin_ms = 60_000;
 
 /** A cluster of `mongod` and `mongos` processes from `binaries`, one member per replica set. */
-export async function startBinariesCluster(
-  { name, topology, oplogBytes, withUsers, routers, folder }: TestClusterOptions,
-  binaries: string,
-): Promise<TestCluster> {
-  const children: Child[] = [];
+export async function startBinariesCluster(options: TestClusterOptions, binaries: string): Promise<TestCluster> {
+  const { name, oplogBytes, withUsers = false, folder } = options;
+  const children = new Map<string, Child>();
   const security = withUsers ? ['--keyFile', keyFile(folder.file(`${name}-key`))] : [];
   const launch: Launch = async (server, program, args) => {
     const port = await freePort();
@@ -36,20 +34,26 @@ export async function startBinariesCluster(
       readyWithin_ms,
       logFile: folder.file(`${name}-${server}.log`),
     });
-    children.push(child);
-    return `127.0.0.1:${port}`;
+    const host = `127.0.0.1:${port}`;
+    children.set(host, child);
+    return host;
   };
   // SIGKILL instead of a shutdown: the data is discarded.
   const close = async () => {
-    await Promise.all(children.map((child) => child.kill()));
+    await Promise.all([...children.values()].map((child) => child.kill()));
   };
   try {
-    const described = await startServers(launch, topology, withUsers, routers);
+    const described = await startServers(launch, options);
     return {
       ...described,
       backend: 'binaries',
       version: await serverVersion(described.connectionStringOf('root')),
-      pids: children.map((child) => child.pid),
+      pids: [...children.values()].map((child) => child.pid),
+      signal: (host, signal) => {
+        const pid = children.get(host)?.pid;
+        if (pid === undefined) throw new Error(`${name} has no server at ${host}.`);
+        process.kill(pid, signal);
+      },
       close,
       [Symbol.asyncDispose]: close,
     };

@@ -20,10 +20,8 @@ const withKey = `umask 077; printf %s "$1" > ${keyPath}; shift; exec "$@"`;
  * report to clients. testcontainers also removes them when this process dies.
  * @param image for example `mongo:6.0`
  */
-export async function startContainersCluster(
-  { name, topology, oplogBytes, withUsers, routers, folder }: TestClusterOptions,
-  image: string,
-): Promise<TestCluster> {
+export async function startContainersCluster(options: TestClusterOptions, image: string): Promise<TestCluster> {
+  const { name, oplogBytes, withUsers, folder } = options;
   const { GenericContainer, Wait } = await import('testcontainers');
   const containers: StartedTestContainer[] = [];
   const key = withUsers === true ? randomBytes(96).toString('base64') : undefined;
@@ -59,7 +57,7 @@ export async function startContainersCluster(
     await Promise.all(containers.map((container) => container.stop({ timeout: 0 })));
   };
   try {
-    const described = await startServers(launch, topology, withUsers, routers);
+    const described = await startServers(launch, options);
     return {
       ...described,
       backend: 'containers',

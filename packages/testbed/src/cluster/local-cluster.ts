@@ -6,7 +6,7 @@ import {
   startReplicaSet,
 } from '@convoy/simulator';
 import { ScratchFolder } from '../process/scratch-folder.js';
-import { addresses, directTo, loginAs, testUsers } from './access-control.js';
+import { addresses, directTo, loginAs, membersOf, testUsers } from './access-control.js';
 import { backendVersion } from './backend-version.js';
 import { startBinariesCluster } from './binaries-cluster.js';
 import { startContainersCluster } from './containers-cluster.js';
@@ -63,6 +63,7 @@ export async function startSimulatedHere(options: LocalClusterOptions): Promise<
     kind: options.topology === 'replicaSet' ? 'replicaSet' : 'sharded',
     version: await serverVersion(cluster.connectionStringOf('root')),
     shardIds: [...cluster.hosts.keys()],
+    members: membersOf(cluster.hosts),
     pids: [],
     shardConnectionString: (id) => (login ? loginAs(directTo(cluster.hosts, id), 'root') : directTo(cluster.hosts, id)),
     [Symbol.asyncDispose]: () => cluster.close(),

@@ -1,7 +1,7 @@
 import { MongoClient, MongoServerError, type Document } from 'mongodb';
 import { pollUntil } from '../process/poll-until.js';
 import { addresses, loginAs, makeUsers } from './access-control.js';
-import type { TestCluster } from './test-cluster.js';
+import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
 /** Log line of a mongod or mongos that accepts connections (structured log of 4.4 and later). */
 export const waitingForConnections = /Waiting for connections/;
@@ -25,8 +25,11 @@ export type Launch = (server: string, program: 'mongod' | 'mongos', args: readon
 /** The parts of a cluster, whatever started its servers. */
 export type Described = Pick<
   TestCluster,
-  'kind' | 'connectionString' | 'connectionStringOf' | 'shardIds' | 'shardConnectionString'
+  'kind' | 'connectionString' | 'connectionStringOf' | 'shardIds' | 'shardConnectionString' | 'members'
 >;
+
+/** What a cluster of real servers is made of. */
+export type Shape = Pick<TestClusterOptions, 'topology' | 'withUsers' | 'routers' | 'members'>;
 
 /** Arguments of every mongod: small caches, and the requested oplog size. */
 export function storageArguments(dataPath: string, oplogBytes: number | undefined): string[] {
@@ -36,64 +39,67 @@ export function storageArguments(dataPath: string, oplogBytes: number | undefine
 }
 
 /**
- * Starts a cluster's servers, one member per replica set, and connects them.
- * @param withUsers creates the users of `access-control.ts`; needs servers with a key file
+ * Starts a cluster's servers, and connects them.
+ * @param shape with users, the servers need a key file, and get the users of `access-control.ts`
  */
-export function startServers(
-  launch: Launch,
-  topology: { shards: number } | 'replicaSet',
-  withUsers = false,
-  routers = 1,
-): Promise<Described> {
-  return topology === 'replicaSet'
-    ? startReplicaSet(launch, withUsers)
-    : startSharded(launch, topology.shards, withUsers, routers);
+export function startServers(launch: Launch, shape: Shape): Promise<Described> {
+  const { topology } = shape;
+  return topology === 'replicaSet' ? startReplicaSet(launch, shape) : startSharded(launch, topology.shards, shape);
 }
 
-async function startReplicaSet(launch: Launch, withUsers: boolean): Promise<Described> {
-  const host = await startSet(launch, 'rs0', []);
-  if (withUsers) await makeUsers(directTo(host));
+async function startReplicaSet(launch: Launch, { withUsers = false, members = 1 }: Shape): Promise<Described> {
+  const hosts = await startSet(launch, 'rs0', [], members);
+  const address = addressOf('rs0', hosts);
+  if (withUsers) await makeUsers(address);
   return {
     kind: 'replicaSet',
-    ...addresses(`mongodb://${host}/?replicaSet=rs0`, withUsers),
+    ...addresses(`mongodb://${hosts.join(',')}/?replicaSet=rs0`, withUsers),
     shardIds: ['rs0'],
-    shardConnectionString: () => (withUsers ? loginAs(directTo(host), 'root') : directTo(host)),
+    shardConnectionString: () => (withUsers ? loginAs(address, 'root') : address),
+    members: new Map([['rs0', hosts]]),
   };
 }
 
 async function startSharded(
   launch: Launch,
   shardCount: number,
-  withUsers: boolean,
-  routerCount: number,
+  { withUsers = false, routers: routerCount = 1, members = 1 }: Shape,
 ): Promise<Described> {
-  const [config, shards] = await Promise.all([
-    startSet(launch, 'cfg', ['--configsvr']),
-    Promise.all(Array.from({ length: shardCount }, (_, index) => startSet(launch, `s${index}`, ['--shardsvr']))),
+  const sets = Array.from({ length: shardCount }, (_, index) => `s${index}`);
+  const [[config], shards] = await Promise.all([
+    startSet(launch, 'cfg', ['--configsvr'], 1),
+    Promise.all(sets.map((set) => startSet(launch, set, ['--shardsvr'], members))),
   ]);
   const routerArguments = ['--configdb', `cfg/${config}`, '--setParameter', 'enableTestCommands=1'];
   const names = Array.from({ length: routerCount }, (_, index) => (index === 0 ? 'router' : `router${index}`));
   const routers = await Promise.all(names.map((name) => launch(name, 'mongos', routerArguments)));
   const bare = `mongodb://${routers.join(',')}/`;
-  if (withUsers) await Promise.all([bare, ...shards.map(directTo)].map(makeUsers));
+  const shardAddresses = shards.map((hosts, index) => addressOf(`s${index}`, hosts));
+  if (withUsers) await Promise.all([bare, ...shardAddresses].map(makeUsers));
   const reached = addresses(bare, withUsers);
-  for (const [index, host] of shards.entries()) {
-    await adminCommand(reached.connectionStringOf('root'), { addShard: `s${index}/${host}`, name: `shard${index}` });
+  for (const [index, hosts] of shards.entries()) {
+    const addShard = `s${index}/${hosts.join(',')}`;
+    await adminCommand(reached.connectionStringOf('root'), { addShard, name: `shard${index}` });
   }
-  const shardAddress = (id: string): string => directTo(shards[Number(id.slice('shard'.length))] ?? '');
+  const shardAddress = (id: string): string => shardAddresses[Number(id.slice('shard'.length))] ?? '';
   return {
     kind: 'sharded',
     ...reached,
     shardIds: shards.map((_, index) => `shard${index}`),
     shardConnectionString: (id) => (withUsers ? loginAs(shardAddress(id), 'root') : shardAddress(id)),
+    members: new Map(shards.map((hosts, index) => [`shard${index}`, hosts])),
   };
 }
 
-/** A replica set of one member; returns its host once it is primary. */
-async function startSet(launch: Launch, setName: string, role: string[]): Promise<string> {
+/** A replica set; returns its members' hosts, the primary first, once all are in their places. */
+async function startSet(launch: Launch, setName: string, role: string[], size: number): Promise<string[]> {
   const parameters = ['--setParameter', 'periodicNoopIntervalSecs=1', '--setParameter', 'enableTestCommands=1'];
-  const host = await launch(setName, 'mongod', [...role, '--replSet', setName, ...parameters]);
-  const members = [{ _id: 0, host }];
+  const servers = Array.from({ length: size }, (_, index) => (index === 0 ? setName : `${setName}-${index}`));
+  const hosts = await Promise.all(
+    servers.map((server) => launch(server, 'mongod', [...role, '--replSet', setName, ...parameters])),
+  );
+  const [host = ''] = hosts;
+  const members = hosts.map((member, index) => ({ _id: index, host: member, priority: index === 0 ? 2 : 1 }));
   const config = {
     _id: setName,
     ...(role.includes('--configsvr') && { configsvr: true }),
@@ -105,11 +111,12 @@ async function startSet(launch: Launch, setName: string, role: string[]): Promis
   } catch (error) {
     if (!(error instanceof MongoServerError && error.code === alreadyInitialized)) throw error;
   }
-  await pollUntil(`${setName} has a primary`, primaryWithin_ms, async () => {
-    const hello = await adminCommand(directTo(host), { hello: 1 });
-    return hello['isWritablePrimary'] === true;
-  });
-  return host;
+  for (const [index, member] of hosts.entries())
+    await pollUntil(`${setName} has its members`, primaryWithin_ms, async () => {
+      const hello = await adminCommand(directTo(member), { hello: 1 });
+      return hello[index === 0 ? 'isWritablePrimary' : 'secondary'] === true;
+    });
+  return hosts;
 }
 
 /** Runs one command on the database `admin`, through a client of its own. */
@@ -120,6 +127,12 @@ export async function adminCommand(connectionString: string, command: Document):
   } finally {
     await client.close();
   }
+}
+
+/** Reaches the only member directly, of several the one that is primary. */
+function addressOf(setName: string, hosts: readonly string[]): string {
+  const [first = '', ...others] = hosts;
+  return others.length === 0 ? directTo(first) : `mongodb://${hosts.join(',')}/?replicaSet=${setName}`;
 }
 
 function directTo(host: string): string {

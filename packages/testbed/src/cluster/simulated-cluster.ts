@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { Child } from '../process/child.js';
-import { addresses, directTo, loginAs, makeUsers } from './access-control.js';
+import { addresses, directTo, loginAs, makeUsers, membersOf } from './access-control.js';
 import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
@@ -59,6 +59,7 @@ export async function startSimulatedCluster({
     version: await serverVersion(reached.connectionStringOf('root')),
     ...reached,
     shardIds: [...hosts.keys()],
+    members: membersOf(hosts),
     pids: [child.pid],
     shardConnectionString: (id) => (withUsers ? loginAs(directTo(hosts, id), 'root') : directTo(hosts, id)),
     close,

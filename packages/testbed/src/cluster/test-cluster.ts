@@ -14,8 +14,12 @@ export interface TestCluster extends ClusterAddresses, AsyncDisposable {
   readonly shardIds: readonly string[];
   /** Server processes, for their CPU time and memory; none of containers. */
   readonly pids: readonly number[];
-  /** Direct connection string of a shard's primary; with access control, as root. */
+  /** Hosts of the members by shard, the first primary at first; of simulated shards there is one. */
+  readonly members: ReadonlyMap<string, readonly string[]>;
+  /** Connection string of a shard's primary, direct where it has one member; with access control, as root. */
   shardConnectionString(id: string): string;
+  /** Sends a signal to one server, for example to freeze it; only of binaries. */
+  signal?(host: string, signal: NodeJS.Signals): void;
   /** Stops all servers and discards their data. */
   close(): Promise<void>;
 }
@@ -27,6 +31,8 @@ export interface TestClusterOptions {
   side?: MigrationSide;
   /** Routers of a sharded cluster of real servers; 1 by default. */
   routers?: number;
+  /** Members of the replica set, or of each shard's; 1 by default, and always where servers are simulated. */
+  members?: number;
   /** Number of shards of a sharded cluster, or a plain replica set. */
   topology: { shards: number } | 'replicaSet';
   /** Oplog size of each shard, plentiful by default; real servers round it up to megabytes. */
