@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { isConditionAt } from '../bson/condition.js';
 import { cstringEnd, elementEnd, isNamed } from '../bson/scan.js';
 import { fullKeyFilter, isOfId, isPlainCondition, type ShardKeyField } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
@@ -78,11 +79,15 @@ function isFilter(documentKey: Uint8Array, key: readonly ShardKeyField[]): boole
     if (field === '_id') continue;
     if (isOfId(field)) return false;
     const type = documentKey[at] ?? 0;
-    if (!isNamed(documentKey, at + 1, field) || !isPlainCondition(type)) return false;
-    at = elementEnd(documentKey, type, cstringEnd(documentKey, at + 1) + 1);
+    if (!isNamed(documentKey, at + 1, field)) return false;
+    const start = cstringEnd(documentKey, at + 1) + 1;
+    if (!isPlainCondition(documentKey, type, start)) return false;
+    at = elementEnd(documentKey, type, start);
   }
-  if (documentKey[at] === 0 || !isNamed(documentKey, at + 1, '_id')) return false;
-  return documentKey[elementEnd(documentKey, documentKey[at] ?? 0, at + 1 + '_id'.length + 1)] === 0;
+  const type = documentKey[at] ?? 0;
+  if (type === 0 || !isNamed(documentKey, at + 1, '_id')) return false;
+  const start = at + 1 + '_id'.length + 1;
+  return !isConditionAt(documentKey, type, start) && documentKey[elementEnd(documentKey, type, start)] === 0;
 }
 
 function wholeDocument(

@@ -1,8 +1,9 @@
 import type { Document } from 'mongodb';
-import { isLossless, losslessValue } from '../bson/lossless.js';
+import { isLossless } from '../bson/lossless.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter, isOfId } from '../bson/shard-key.js';
 import { batchesOf } from '../cluster/batches.js';
+import { idFilter } from '../cluster/id-filter.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { mayReadLater } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
@@ -26,7 +27,7 @@ export function presentOn(destination: NodeClient, retrying: Retrying): FindPres
     if (!ids.every(isLossless)) return null;
     const command = {
       find: collection.destination.name,
-      filter: { _id: { $in: ids.map(losslessValue) } },
+      filter: idFilter(ids),
       projection: keyFields(collection),
       readConcern: { level: 'majority' },
     };

@@ -1,4 +1,5 @@
 import { DocumentBuilder } from './build.js';
+import { isCondition, isConditionAt, isKeyBound } from './condition.js';
 import { elementType } from './element-type.js';
 import { hashElement, hashValue } from './hash.js';
 import type { Halves } from './md5-block.js';
@@ -79,7 +80,8 @@ export function isOfId(field: string): boolean {
 /**
  * The filter that identifies exactly one document to a router: the shard key's plain values, then `_id`. Null matches a
  * missing shard-key field. Before 8.0 null also matches the deprecated undefined (SERVER-81378), so the filter excludes
- * undefined. Undefined itself is matched by its type, because no query may contain it.
+ * undefined. Undefined itself is matched by its type, because no query may contain it. What a server would read as a
+ * condition stands under `$eq`, which routers target by as well.
  * @param id the document's `_id`
  */
 export function fullKeyFilter(
@@ -90,28 +92,36 @@ export function fullKeyFilter(
 ): Buffer {
   const builder = new DocumentBuilder();
   for (const { field } of key) if (!isOfId(field)) addCondition(builder, field, plainValue(document, field, source));
-  return builder.raw('_id', id).finish();
+  return addEquality(builder, '_id', id).finish();
 }
 
 function addCondition(builder: DocumentBuilder, field: string, value: RawValue): void {
   if (value.type === elementType.undefined) builder.begin(field).int32('$type', elementType.undefined).end();
   else if (value.type === elementType.null)
     builder.begin(field).raw('$eq', value).begin('$not').int32('$type', elementType.undefined).end().end();
-  else builder.raw(field, value);
+  else addEquality(builder, field, value);
 }
 
-/** Whether a filter can contain a value of this type unchanged and then matches only that value. */
-export function isPlainCondition(type: number): boolean {
-  return type !== elementType.undefined && type !== elementType.null;
+function addEquality(builder: DocumentBuilder, field: string, value: RawValue): DocumentBuilder {
+  return isCondition(value) ? builder.begin(field).raw('$eq', value).end() : builder.raw(field, value);
 }
 
 /**
- * Whether no upsert can state the document's shard key: a value is undefined, which no query may contain, or is missing
- * inside of `_id`, which is given whole.
+ * Whether a filter can contain a shard-key value unchanged and then matches only that value.
+ * @param start where the value begins in `bytes`
  */
-export function hasUndefinedKey(document: Uint8Array, key: readonly ShardKeyField[]): boolean {
-  return key.some(({ field }) => {
+export function isPlainCondition(bytes: Uint8Array, type: number, start: number): boolean {
+  return type !== elementType.undefined && type !== elementType.null && !isConditionAt(bytes, type, start);
+}
+
+/**
+ * Whether an upsert can state the document's shard key. It cannot state a value that is undefined, which no query may
+ * contain, nor one that routers do not find in a query, nor what is missing inside of `_id`, which is given whole.
+ */
+export function upsertStatesKey(document: Uint8Array, key: readonly ShardKeyField[]): boolean {
+  return key.every(({ field }) => {
     const element = plainElement(document, field, 'document');
-    return element === null ? isOfId(field) : element.type === elementType.undefined;
+    if (element === null) return !isOfId(field);
+    return element.type !== elementType.undefined && isKeyBound(rawValue(document, element));
   });
 }

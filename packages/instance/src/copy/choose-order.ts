@@ -1,8 +1,9 @@
 import type { CopyOrder, CopyOrderReason } from '@convoy/api/contract/copy-order';
 import { compareRaw } from '../bson/compare.js';
-import { isLossless, losslessValue } from '../bson/lossless.js';
+import { isLossless } from '../bson/lossless.js';
 import { findValue, type RawValue } from '../bson/scan.js';
 import { codeOf } from '../cluster/failure.js';
+import { idFilter } from '../cluster/id-filter.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { sampleIdsOrNone } from '../cluster/sample-ids.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
@@ -56,7 +57,7 @@ async function recordsInIdOrder(
   if (ids.length === 0) return [];
   const command = {
     find: name,
-    filter: { _id: { $in: ids.map(losslessValue) } },
+    filter: idFilter(ids),
     projection: { _id: 1 },
     hint: { _id: 1 },
     sort: { _id: 1 },

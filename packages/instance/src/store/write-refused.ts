@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { hasUndefinedKey } from '../bson/shard-key.js';
+import { upsertStatesKey } from '../bson/shard-key.js';
 import { statementBytesMax } from '../cluster/driver/write-limits.js';
 import { duplicateKeyCode, historyIncompleteCode, indexKeysCodes, objectTooLargeCode } from '../cluster/failure.js';
 import type { RereadReason } from './reread-set.js';
@@ -38,7 +38,7 @@ export function rereadOfUpsert(
   { destinationKey }: Pick<SyncedCollection, 'destinationKey'>,
 ): RereadReason | null {
   if (statement.length > statementBytesMax) return 'largeStatement';
-  return hasUndefinedKey(document, destinationKey) ? 'undefinedShardKey' : null;
+  return upsertStatesKey(document, destinationKey) ? null : 'undefinedShardKey';
 }
 
 /** The error for a statement that no repetition mends. It names namespace and code, never values. */

@@ -6,7 +6,7 @@ import { compileExpression } from '../expression/evaluate.js';
 import type { Evaluate } from '../expression/operator.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
 import { namedIn } from '../node/language-names.js';
-import { isOperatorDocument } from '../query/matcher.js';
+import { isElementCondition } from '../query/operator-document.js';
 import { located } from '../query/query-error.js';
 import { type Accumulator, accumulatorOf } from './accumulator.js';
 import { expressionContext, type PipelineContext, type RunStage } from './stage.js';
@@ -36,7 +36,7 @@ export function compileGroup(operand: Value, context: PipelineContext): RunStage
  */
 function compileId(id: Value, context: ExpressionContext): Evaluate {
   const evaluate = compileExpression(id, context);
-  if (!(id instanceof Map) || isOperatorDocument(id)) return evaluate;
+  if (!(id instanceof Map) || isElementCondition(id)) return evaluate;
   const refused = [...id.values()].find((value) => isNumber(value) || typeof value === 'boolean');
   if (refused !== undefined) throw located(17390, '$group does not support inclusion-style expressions');
   const [only] = id.keys();

@@ -1,6 +1,6 @@
 import { BSONRegExp } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
-import { isOperatorDocument } from './matcher.js';
+import { isOperatorDocument } from './operator-document.js';
 
 /**
  * The fields that a filter fixes by equality, for targeting and upserts: `{a: 1}`, `{a: {$eq: 1}}`, `$in` and `$or` of

@@ -7,6 +7,7 @@ import { typeOf, typeOfAlias } from '../bson/type-of.js';
 import { type Doc, RawDocument, type Value } from '../bson/value.js';
 import { type ComparisonOperator, comparisonTest, inTest, type LeafTest } from './comparison.js';
 import { namedIn } from '../node/language-names.js';
+import { isOperatorDocument } from './operator-document.js';
 import { badValue, failedToParse } from './query-error.js';
 import { regexTest } from './regex.js';
 
@@ -107,8 +108,7 @@ export function equalityTest(operand: Value, nested: NestedQueries, collation?: 
 export function listOperand(operand: Value, name: string): Value[] {
   if (!Array.isArray(operand)) throw badValue(`${name} needs an array`);
   for (const value of operand) {
-    const first = value instanceof Map ? [...value.keys()][0] : undefined;
-    if (first?.startsWith('$') === true) throw badValue(`cannot nest $ under ${name}`);
+    if (isOperatorDocument(value)) throw badValue(`cannot nest $ under ${name}`);
   }
   return operand;
 }

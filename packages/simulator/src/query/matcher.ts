@@ -9,6 +9,7 @@ import { isNullStrict } from './comparison.js';
 import { anyAtPath, splitPath } from './document-path.js';
 import { compileOperator, equalityTest, type FieldTest, listOperand, type NestedQueries } from './field-operators.js';
 import { compileJsonSchema } from './json-schema.js';
+import { isOperatorDocument } from './operator-document.js';
 import { badValue } from './query-error.js';
 
 /** Whether a document matches. */
@@ -77,13 +78,6 @@ export function compileElementMatcher(
 ): (value: Value) => boolean {
   const matches = compileFilter(new Map<string, Value>([['', operators]]), { collation, context, ofElement: true });
   return (value) => matches(new Map([['', value]]));
-}
-
-/** True for a document whose first field is an operator, unlike a plain value in a filter. */
-export function isOperatorDocument(value: Value): boolean {
-  if (!(value instanceof Map)) return false;
-  const [first] = value.keys();
-  return first?.startsWith('$') === true && first !== '$ref' && first !== '$id' && first !== '$db';
 }
 
 function allOf(tests: readonly Matcher[]): Matcher {

@@ -8,7 +8,8 @@ import { type ExpressionContext, makeVariables } from '../expression/variables.j
 import { CommandError } from '../node/command.js';
 import { unsimulated } from '../node/unsimulated.js';
 import { isTrue } from './field-operators.js';
-import { compileElementMatcher, compileMatcher, isOperatorDocument } from './matcher.js';
+import { compileElementMatcher, compileMatcher } from './matcher.js';
+import { isElementCondition } from './operator-document.js';
 import { located } from './query-error.js';
 import { excludeFields, includeFields, type Leaf, makeProjectionNode, type ProjectionNode } from './projection-tree.js';
 
@@ -207,7 +208,7 @@ function firstMatch(condition: Doc): (items: Value[]) => Value[] | undefined {
 }
 
 function elementTest(condition: Doc): (item: Value) => boolean {
-  if (isOperatorDocument(condition)) return compileElementMatcher(condition);
+  if (isElementCondition(condition)) return compileElementMatcher(condition);
   const matches = compileMatcher(condition);
   return (item) =>
     (item instanceof Map && matches(item)) ||

@@ -4,7 +4,8 @@ import { isNumber, toNumber } from '../bson/exact-number.js';
 import { valueText } from '../bson/text.js';
 import { typeName } from '../bson/type-of.js';
 import type { Doc, Value } from '../bson/value.js';
-import { compileMatcher, compileValueMatcher, isOperatorDocument } from '../query/matcher.js';
+import { compileMatcher, compileValueMatcher } from '../query/matcher.js';
+import { isElementCondition } from '../query/operator-document.js';
 import { badValue, failedToParse, typeMismatch } from '../query/query-error.js';
 import { compileSort } from '../query/sort.js';
 import type { UpdateOptions } from './update-options.js';
@@ -159,7 +160,7 @@ function compilePop(operand: Value, { path }: OperandSite): Change {
 /** What `$pull` removes: by operators, by a query on embedded documents, or by equality. */
 function pullTest(operand: Value, { collation, context }: UpdateOptions): (item: Value) => boolean {
   if (operand instanceof Map) {
-    if (isOperatorDocument(operand)) return compileValueMatcher(operand, collation, context);
+    if (isElementCondition(operand)) return compileValueMatcher(operand, collation, context);
     const matches = compileMatcher(operand, collation, context);
     return (item) => item instanceof Map && matches(item);
   }

@@ -1,7 +1,8 @@
 import { BSON } from 'mongodb';
+import { isKeyBound } from '../../bson/condition.js';
 import { elementType } from '../../bson/element-type.js';
 import { isLossless } from '../../bson/lossless.js';
-import { encodeValue, maxKey, minKey, RawValue } from '../../bson/scan.js';
+import { elementsOf, encodeValue, maxKey, minKey, rawValue, RawValue } from '../../bson/scan.js';
 import { keyBound } from '../../bson/shard-key.js';
 import { ownershipRanges } from '../chunk-ranges.js';
 import type { KeyPattern } from '../key-pattern.js';
@@ -98,17 +99,22 @@ function splitHashSpace(key: KeyPattern, shards: readonly string[]): Destination
 }
 
 /**
- * The driver cannot write every value, for example dates beyond JavaScript's: ranges that meet at such a bound become
- * one.
+ * The driver cannot write every value, for example dates beyond JavaScript's, and zones do not take every bound that
+ * resharding may have chosen. Ranges that meet at such a bound become one.
  */
 function sendableRanges(chunks: readonly Chunk[]): Chunk[] {
   const ranges: Chunk[] = [];
   for (const chunk of chunks) {
     const last = ranges.at(-1);
-    if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min))) ranges.push({ ...chunk });
+    if (last === undefined || isSendable(chunk.min)) ranges.push({ ...chunk });
     else last.max = chunk.max;
   }
   return ranges;
+}
+
+function isSendable(bound: Uint8Array): boolean {
+  if (!isLossless(new RawValue(elementType.document, bound))) return false;
+  return [...elementsOf(bound)].every((element) => isKeyBound(rawValue(bound, element)));
 }
 
 function beginsHashed(key: KeyPattern): boolean {

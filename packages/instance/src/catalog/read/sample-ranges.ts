@@ -1,5 +1,6 @@
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { compareRaw } from '../../bson/compare.js';
+import { isKeyBound } from '../../bson/condition.js';
 import { isLossless } from '../../bson/lossless.js';
 import { findValue, maxKey, minKey, nullValue, ownedValue, type RawValue } from '../../bson/scan.js';
 import { keyBound } from '../../bson/shard-key.js';
@@ -109,7 +110,7 @@ async function sampleKeys(
   const decode = (bytes: Uint8Array): RawValue[] =>
     names.map((name) => ownedValue(findValue(bytes, name) ?? nullValue));
   const rows = await readCursor(source.router, namespace.database, command, decode, signal);
-  return rows.filter((values) => values.every(isLossless));
+  return rows.filter((values) => values.every((value) => isLossless(value) && isKeyBound(value)));
 }
 
 /** Up to `count - 1` different values that cut a sorted sample into equal parts. */

@@ -4,6 +4,7 @@ import { typeName } from '../../bson/type-of.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { Chunk } from '../../config/chunk-map.js';
 import { compareKeys, isHashBound, type KeyValues } from '../../config/shard-key.js';
+import { refuseUnstorable } from '../../config/storable-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, requiredText } from '../../node/doc-fields.js';
@@ -56,6 +57,7 @@ export async function splitCommand(context: RouterContext, request: CommandReque
     );
   }
   refuseNoHash(collection, chunk, at);
+  refuseUnstorable(middle);
   await splitChunk(context.catalog, collection, chunk, [at]);
   context.routing.forget(requiredText(body, 'split'));
   return new Map();

@@ -7,6 +7,7 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { errorName } from '../../node/error-name.js';
 import { docOf, requiredText } from '../../node/doc-fields.js';
 import { isHashBound } from '../../config/shard-key.js';
+import { refuseUnstorable } from '../../config/storable-key.js';
 import type { RouterContext } from '../router-context.js';
 
 /** `addShardToZone`. */
@@ -63,7 +64,11 @@ export async function updateZoneKeyRangeCommand(context: RouterContext, request:
   if (name !== undefined && context.catalog.shardsOfZone(name).length === 0)
     throw new CommandError(zoneNotFound, 'ZoneNotFound', `zone ${name} does not exist`);
   const [minDocument, maxDocument] = wholeRange(context, namespace, min, max);
-  if (name !== undefined) refuseNoHashes(context, namespace, min, max);
+  if (name !== undefined) {
+    refuseUnstorable(min);
+    refuseUnstorable(max);
+    refuseNoHashes(context, namespace, min, max);
+  }
   if (name === undefined) await context.catalog.removeZoneRange(namespace, minDocument, maxDocument);
   else await context.catalog.addZoneRange({ id: new ObjectId(), namespace, minDocument, maxDocument, zone: name });
   return new Map();

@@ -1,6 +1,6 @@
 import { BSONRegExp, BSONSymbol } from 'bson';
 import { RawDocument, UndefinedValue, type Doc, type Value } from '../../bson/value.js';
-import { isOperatorDocument } from '../../query/matcher.js';
+import { isOperatorDocument } from '../../query/operator-document.js';
 import { expressionBounds } from './expression-bounds.js';
 import {
   allValues,

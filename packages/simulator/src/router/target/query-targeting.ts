@@ -1,6 +1,7 @@
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import type { ShardKeyPattern } from '../../config/shard-key.js';
 import type { ChunkMap } from '../../config/chunk-map.js';
+import { isStorableKey } from '../../config/storable-key.js';
 import { equalityFields } from '../../query/bounds.js';
 import { DateTime, type Doc, type Value } from '../../bson/value.js';
 import { Binary, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
@@ -30,12 +31,17 @@ export function targetQuery(
 ): QueryTarget {
   const simple = isSimple(collection, collation);
   const values = fixedValues(collection, filter, simple);
-  const key = collection.key.fields.some((field) => Array.isArray(values.get(field)))
-    ? undefined
-    : collection.key.keyFrom(values);
+  const key = collection.key.fields.every((field) => isExact(values.get(field) ?? null))
+    ? collection.key.keyFrom(values)
+    : undefined;
   const holder = key === undefined ? undefined : chunks.holderOf(key);
   if (holder !== undefined) return { shards: [holder], exactKey: true };
   return { shards: shardsInBounds(collection.key, filter, simple, chunks), exactKey: false };
+}
+
+/** False for values that no query states exactly, as on the server (extractShardKeyFromQuery). */
+function isExact(value: Value): boolean {
+  return !Array.isArray(value) && isStorableKey(value);
 }
 
 /** At least one shard: that of the lowest chunk answers for a filter that nothing can match, as on the server. */

@@ -4,6 +4,7 @@ import { scanPath, scanTopLevel, withIdFirst } from '../../bson/scan.js';
 import { decodeValue } from '../../bson/decode.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { isStorableKey } from '../../config/storable-key.js';
 import { docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { documentText } from '../../bson/text.js';
 import { equalityFields } from '../../query/bounds.js';
@@ -142,9 +143,6 @@ function deleteShards(
 }
 
 function hasExactId(filter: Doc): boolean {
-  const id = filter.get('_id');
-  if (id === undefined || exactValues(equalityFields(filter), ['_id']) === undefined) return false;
-  if (!(id instanceof Map)) return true;
-  const [first] = id.keys();
-  return first?.startsWith('$') !== true || (first === '$eq' && id.size === 1);
+  const id = exactValues(equalityFields(filter), ['_id'])?.get('_id');
+  return id !== undefined && !Array.isArray(id) && isStorableKey(id);
 }

@@ -4,7 +4,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
-import { isOperatorDocument } from '../../query/matcher.js';
+import { isOperatorDocument } from '../../query/operator-document.js';
 
 const ALLOWED: ReadonlySet<string> = new Set(['$eq', '$gt', '$gte', '$lt', '$lte', '$type', '$exists']);
 

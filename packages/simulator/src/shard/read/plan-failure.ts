@@ -2,7 +2,7 @@ import { BSONRegExp, BSONSymbol } from 'bson';
 import { compareValues } from '../../bson/compare.js';
 import { documentText, valueText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
-import { isOperatorDocument } from '../../query/matcher.js';
+import { isOperatorDocument } from '../../query/operator-document.js';
 import type { Collection } from '../storage/collection.js';
 
 /** The parts of a query that a refused plan quotes. */
