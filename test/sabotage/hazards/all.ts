@@ -2,6 +2,7 @@ import type { Hazard } from '../hazard.js';
 import { checkpointHazards } from './checkpoints.js';
 import { commitHazards } from './commit.js';
 import { concernHazards } from './concerns.js';
+import { conditionHazards } from './conditions.js';
 import { copyHazards } from './copy.js';
 import { ddlHazards } from './ddl.js';
 import { definitionHazards } from './definitions.js';
@@ -27,6 +28,7 @@ export const hazards: readonly Hazard[] = [
   ...checkpointHazards,
   ...commitHazards,
   ...concernHazards,
+  ...conditionHazards,
   ...copyHazards,
   ...ddlHazards,
   ...definitionHazards,

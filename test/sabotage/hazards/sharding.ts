@@ -65,8 +65,8 @@ export const shardingHazards: readonly Hazard[] = [
         takesOut: 'the rule that keys of events are filters only where their values stand for themselves',
         file: instance('apply/action.ts'),
         symbol: 'isFilter',
-        find: '|| !isPlainCondition(type)) return false;',
-        replace: '|| (isPlainCondition(type) && false)) return false;',
+        find: 'if (!isPlainCondition(documentKey, type, start)) return false;',
+        replace: 'if (!isPlainCondition(documentKey, type, start) && type < 0) return false;',
         tests: [
           instanceTest(
             'apply/batch-limits.test.ts',
@@ -78,8 +78,8 @@ export const shardingHazards: readonly Hazard[] = [
         takesOut: 'the re-read of what no upsert can name',
         file: instance('store/write-refused.ts'),
         symbol: 'rereadOfUpsert',
-        find: 'return hasUndefinedKey(document, destinationKey) ?',
-        replace: 'return hasUndefinedKey(document, destinationKey) && document.length === 0 ?',
+        find: 'return upsertStatesKey(document, destinationKey) ?',
+        replace: 'return upsertStatesKey(document, destinationKey) || document.length > 0 ?',
         tests: [
           instanceTest(
             'apply/batch-limits.test.ts',
@@ -130,9 +130,9 @@ export const shardingHazards: readonly Hazard[] = [
       {
         takesOut: 'the re-read of documents without such a field',
         file: instance('bson/shard-key.ts'),
-        symbol: 'hasUndefinedKey',
-        find: 'return element === null ? isOfId(field) : element',
-        replace: 'return element === null ? isOfId(field) && field.length === 0 : element',
+        symbol: 'upsertStatesKey',
+        find: 'if (element === null) return !isOfId(field);',
+        replace: 'if (element === null) return !(isOfId(field) && field.length === 0);',
         tests: [
           instanceTest(
             'bson/shard-key.test.ts',
@@ -299,11 +299,9 @@ export const shardingHazards: readonly Hazard[] = [
       {
         takesOut: 'the joining of ranges at bounds that the driver cannot write',
         file: instance('catalog/plan/distribution.ts'),
-        symbol: 'sendableRanges',
-        find: 'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min))) ranges',
-        replace:
-          'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min)) || ranges.length > ' +
-          '0) ranges',
+        symbol: 'isSendable',
+        find: 'if (!isLossless(new RawValue(elementType.document, bound))) return false;',
+        replace: 'if (!isLossless(new RawValue(elementType.document, bound)) && bound.length === 0) return false;',
         tests: [
           instanceTest(
             'catalog/plan/distribution.test.ts',

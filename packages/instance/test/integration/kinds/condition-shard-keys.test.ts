@@ -140,7 +140,9 @@ it('a replica set with such values is distributed by bounds that zones take', as
   await client
     .db('shop')
     .collection<Row>('ranged')
-    .insertMany(cases.flatMap(({ _id, value }) => [documentOf(_id, kind, value), documentOf(-1 - _id, kind, `${_id}`)]));
+    .insertMany(
+      cases.flatMap(({ _id, value }) => [documentOf(_id, kind, value), documentOf(-1 - _id, kind, `${_id}`)]),
+    );
   await using instance = await fixture.startInstance();
   const entry = { database: 'shop', collection: 'ranged', shardCollection: { key: [{ sk: 1 }] } };
   await instance.migrate(startBody({ sharding: { createSupportingIndexes: true, shardingEntries: [entry] } }));

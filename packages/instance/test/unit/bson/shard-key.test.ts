@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { BSON, Long, MaxKey, MinKey, type Document } from 'mongodb';
+import { BSON, BSONRegExp, Long, MaxKey, MinKey, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { ChunkMap } from '../../../src/bson/chunk-map.js';
 import { hashValue } from '../../../src/bson/hash.js';
 import { decodeValue, encodeValue, nullValue } from '../../../src/bson/scan.js';
-import { fullKeyFilter, hasUndefinedKey, shardKeyFields, shardKeyOf } from '../../../src/bson/shard-key.js';
+import { fullKeyFilter, shardKeyFields, shardKeyOf, upsertStatesKey } from '../../../src/bson/shard-key.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
 const ranged = shardKeyFields(keyPattern({ a: 1, 'b.c': 1 }));
@@ -49,13 +49,13 @@ describe('the filter of a full key', () => {
     const documentKey = BSON.serialize({ '_id.x': 1, 'b.c': 3, '_id.y': 2, _id: filter._id });
     const ofEvent = fullKeyFilter(documentKey, key, encodeValue(filter._id), 'documentKey');
     expect(BSON.deserialize(ofEvent)).toEqual(filter);
-    expect(hasUndefinedKey(document, key)).toBe(false);
+    expect(upsertStatesKey(document, key)).toBe(true);
   });
 
   test.each([1, { x: 1 }])('cannot be made by an upsert where a field inside of _id is missing: %j', (_id) => {
     const key = shardKeyFields(keyPattern({ '_id.x': 1, '_id.y': 1 }));
-    expect(hasUndefinedKey(BSON.serialize({ _id, y: 1 }), key)).toBe(true);
-    expect(hasUndefinedKey(BSON.serialize({ _id: { x: null, y: null } }), key)).toBe(false);
+    expect(upsertStatesKey(BSON.serialize({ _id, y: 1 }), key)).toBe(false);
+    expect(upsertStatesKey(BSON.serialize({ _id: { x: null, y: null } }), key)).toBe(true);
   });
 
   test.each([{ _id: 1 }, { _id: 1, h: null }])(
@@ -74,7 +74,28 @@ describe('the filter of a full key', () => {
       'b.c': 2,
       _id: 1,
     });
-    expect([hasUndefinedKey(document, ranged), hasUndefinedKey(document, hashed)]).toEqual([true, false]);
+    expect([upsertStatesKey(document, ranged), upsertStatesKey(document, hashed)]).toEqual([false, true]);
+  });
+
+  test.each([new BSONRegExp('^a', ''), { $gt: 'a' }, { $id: 1 }])(
+    'holds what looks like a condition as a value: %j',
+    (h) => {
+      const document = BSON.serialize({ _id: 1, h });
+      expect(BSON.deserialize(fullKeyFilter(document, hashed, encodeValue(1)), { bsonRegExp: true })).toEqual({
+        h: { $eq: h },
+        _id: 1,
+      });
+      expect(upsertStatesKey(document, hashed)).toBe(false);
+    },
+  );
+
+  test('holds references as they are', () => {
+    const reference = { $ref: 'x', $id: 1 };
+    const document = BSON.serialize({ _id: reference, h: reference });
+    expect(fullKeyFilter(document, hashed, encodeValue(reference))).toEqual(
+      Buffer.from(BSON.serialize({ h: reference, _id: reference })),
+    );
+    expect(upsertStatesKey(document, hashed)).toBe(true);
   });
 });
 

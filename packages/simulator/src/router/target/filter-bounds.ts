@@ -98,7 +98,8 @@ function hashedBounds(operand: Value, simple: boolean): readonly Interval[] | un
 function operatorBounds(operator: string, value: Value, simple: boolean): readonly Interval[] | undefined {
   switch (operator) {
     case '$eq':
-      return equalTo(value, simple);
+      // A regular expression means itself here (server source: translateEquality).
+      return value instanceof BSONRegExp ? [point(value)] : equalTo(value, simple);
     case '$in':
       return listed(value, simple);
     case '$ne':

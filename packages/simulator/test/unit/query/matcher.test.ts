@@ -53,6 +53,10 @@ describe('a filter matches', () => {
     ],
     [{ a: { $gt: { $minKey: 1 } } }, { a: 'x' }],
     [{ a: { $bitsAllSet: [0, 2] } }, { a: 5 }],
+    [{ a: { $eq: { $gt: 1 } } }, { a: { $gt: 1 } }],
+    [{ a: { $ref: 'x', $id: 1 } }, { a: { $ref: 'x', $id: 1 } }],
+    [{ a: { $in: [{ $id: 1, $ref: 'x' }] } }, { a: { $id: 1, $ref: 'x' } }],
+    [{ a: { b: 1, $x: 1 } }, { a: { b: 1, $x: 1 } }],
     [{ $jsonSchema: { required: ['a'], properties: { a: { bsonType: 'int', minimum: 2 } } } }, { a: 3 }],
   ])('%j on %j', (filter, document) => {
     expect(matches(filter, document)).toBe(true);

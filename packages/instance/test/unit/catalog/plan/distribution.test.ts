@@ -102,6 +102,15 @@ describe('distributeChunks', () => {
     expect(shardsOf(ranges)).toEqual(['a', 'b', 'b']);
   });
 
+  it.each([new BSON.BSONRegExp('^a', ''), { $gt: 1 }, { a: { $gt: 1 } }])(
+    'joins ranges that meet at a bound that zones do not take: %j',
+    (k) => {
+      const chunks = [chunkOf({ k: low }, { k }, 's1'), chunkOf({ k }, { k: high }, 's2')];
+      const ranges = distributeChunks(keyPattern({ k: 1 }), chunks, ['s1', 's2'], ['a', 'b']);
+      expect(ranges.map(boundsOf)).toEqual([{ min: { k: low }, max: { k: high }, shard: 'a' }]);
+    },
+  );
+
   it('joins neighbours on one shard if there are very many', () => {
     const many = chunksOf(Array.from({ length: 3_000 }, (_, position) => (position < 1_500 ? 's1' : 's2')));
     const ranges = distributeChunks(keyPattern({ k: 1 }), many, ['s1', 's2'], ['a', 'b']);

@@ -68,4 +68,12 @@ describe('withSampledRanges', () => {
     expect(ranges).toHaveLength(2);
     expect(sent).toEqual([]);
   });
+
+  it('takes no bound that zones do not take', async () => {
+    const regex = new BSON.BSONRegExp('^a', '');
+    const sample = Array.from({ length: 160 }, (_, position) => ({ v0: position % 2 === 0 ? position : regex }));
+    const { ranges } = await rangesOf({ k: 1 }, sample);
+    expect(ranges).toHaveLength(8);
+    expect(ranges.flatMap(({ min, max }) => [min.k, max.k])).not.toContainEqual(regex);
+  });
 });

@@ -190,3 +190,26 @@ describe('a filter fixes a shard key inside of `_id`', () => {
     expect(targetQuery(whole, doc(['a.b', int(1)]), undefined).exactKey).toBe(false);
   });
 });
+
+describe('a value that no query states exactly', () => {
+  it.each<Value>([
+    new BSONRegExp('^a', ''),
+    doc(['$gt', 'a']),
+    doc(['a', doc(['$gt', 'a'])]),
+    doc(['a', [doc(['$x', int(1)])]]),
+    doc(['$id', int(1)]),
+  ])('goes to one shard by its bounds: %j', (value) => {
+    const filter = doc(['k', doc(['$eq', value])]);
+    expect(targetQuery(ranged, filter, undefined)).toEqual({ shards: ['s4'], exactKey: false });
+    expect(targetQuery(hashed, filter, undefined)).toMatchObject({ exactKey: false });
+    expect(targetQuery(hashed, filter, undefined).shards).toHaveLength(1);
+  });
+
+  it.each<Value>([
+    doc(['$ref', 'x'], ['$id', int(1)]),
+    doc(['$ref', 'x'], ['$id', doc(['$gt', int(1)])], ['$db', 'y']),
+    doc(['a', new BSONRegExp('^a', '')]),
+  ])('is none of: %j', (value) => {
+    expect(targetQuery(ranged, doc(['k', value]), undefined)).toEqual({ shards: ['s4'], exactKey: true });
+  });
+});
