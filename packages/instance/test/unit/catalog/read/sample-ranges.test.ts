@@ -74,6 +74,6 @@ describe('withSampledRanges', () => {
     const sample = Array.from({ length: 160 }, (_, position) => ({ v0: position % 2 === 0 ? position : regex }));
     const { ranges } = await rangesOf({ k: 1 }, sample);
     expect(ranges).toHaveLength(8);
-    expect(ranges.flatMap(({ min, max }) => [min.k, max.k])).not.toContainEqual(regex);
+    expect(ranges.map(({ min }) => ({ ...min }))).not.toContainEqual({ k: regex });
   });
 });
