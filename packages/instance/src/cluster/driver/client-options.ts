@@ -27,7 +27,11 @@ export function clientOptions(settings: ConnectionSettings, written = new URLSea
     connectTimeoutMS: selection_ms,
     waitQueueTimeoutMS: poolWait_ms,
   };
-  const names = new Set([...written.keys()].map((name) => name.toLowerCase()));
-  const missing = Object.entries(defaults).filter(([name]) => !names.has(name.toLowerCase()));
-  return { ...Object.fromEntries(missing), retryReads: false, retryWrites: false };
+  const given = new Map([...written].map(([name, value]) => [name.toLowerCase(), value]));
+  const missing = Object.entries(defaults).filter(([name]) => !given.has(name.toLowerCase()));
+  // The driver connects to nobody with a minimum above the maximum, which here is Convoy's own.
+  const poolSizeMin = Number(given.get('minpoolsize') ?? 0);
+  const isAbove = !given.has('maxpoolsize') && poolSizeMin > (settings.poolSizeMax ?? poolSizeDefault);
+  const raised = isAbove ? { maxPoolSize: poolSizeMin } : {};
+  return { ...Object.fromEntries(missing), ...raised, retryReads: false, retryWrites: false };
 }

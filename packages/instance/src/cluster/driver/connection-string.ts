@@ -48,13 +48,49 @@ export function connectionStringProblem(text: string): string | null {
       'for %'
     );
   try {
-    parseConnectionString(text);
-    // The driver knows every option and checks them without connecting.
-    return new MongoClient(text) instanceof MongoClient ? null : generalProblem;
+    const { options } = parseConnectionString(text);
+    const unusable = unusableOption(options);
+    // The driver knows every other option and checks them without connecting.
+    return unusable ?? (new MongoClient(text) instanceof MongoClient ? null : generalProblem);
   } catch (error) {
     const option = /^options? (\w{1,60}) (?:is|are) not supported$/.exec((error as Error).message)?.[1];
-    return option === undefined ? generalProblem : `has the option ${option}, which the MongoDB driver does not know`;
+    if (option !== undefined) return `has the option ${option}, which the MongoDB driver does not know`;
+    const refused = refusedOption(text);
+    return refused === null ? generalProblem : `has a value of ${refused} that the MongoDB driver does not accept`;
   }
+}
+
+/** Compressors that Convoy has; the driver would need another package for snappy, and says so only once it connects. */
+const compressorsKnown = ['none', 'zlib', 'zstd'];
+
+/** What the driver takes, and refuses only once it connects, without the name of the option. */
+function unusableOption(options: URLSearchParams): string | null {
+  const given = new Map([...options].map(([name, value]) => [name.toLowerCase(), value]));
+  const compressors = (given.get('compressors') ?? 'none').split(',');
+  if (!compressors.every((one) => compressorsKnown.includes(one)))
+    return `has compressors that Convoy does not have: it has ${compressorsKnown.join(', ')}`;
+  const [least, most] = [given.get('minpoolsize'), given.get('maxpoolsize')].map(Number);
+  // A maximum of 0 is none.
+  if (least !== undefined && most !== undefined && most > 0 && least > most)
+    return 'has a minPoolSize above its maxPoolSize: lower the one or raise the other';
+  return null;
+}
+
+/** The option without which the driver accepts a connection string; null if it is not for one option alone. */
+function refusedOption(text: string): string | null {
+  const parts = parseConnectionString(text);
+  for (const name of new Set(parts.options.keys())) {
+    const options = new URLSearchParams(parts.options);
+    options.delete(name);
+    const [head = ''] = text.split('?', 1);
+    try {
+      new MongoClient(options.size === 0 ? head : `${head}?${options.toString()}`);
+      return /^\w{1,60}$/.test(name) ? name : null;
+    } catch {
+      // Not this one.
+    }
+  }
+  return null;
 }
 
 const generalProblem = 'must be a connection string that the MongoDB driver accepts: mongodb://… or mongodb+srv://…';
