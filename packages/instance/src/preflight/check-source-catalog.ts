@@ -4,7 +4,7 @@ import { namespaceOf } from '../catalog/namespace.js';
 import { type ChosenIndex, type IndexChoices, withChosenIndexes } from '../catalog/plan/chosen-indexes.js';
 import type { CatalogReport } from '../catalog/read/read-catalog.js';
 import { storedEntry } from '../catalog/stored-catalog.js';
-import { refuseUnsupported } from '../catalog/read/unsupported-collections.js';
+import { refuseTimeSeries, refuseUnsupported } from '../catalog/read/unsupported-collections.js';
 
 /** The part of a document's 16 MB that chunks may use; the rest is for the entry's other fields. */
 const ENTRY_BYTES_MAX = 15 * 2 ** 20;
@@ -24,6 +24,7 @@ export function checkSourceCatalog(
 ): ReturnType<typeof withChosenIndexes<CatalogReport>> {
   const result = withChosenIndexes(read, choices);
   const { report, chosen } = result;
+  refuseTimeSeries(report);
   refuseUnsupported(report);
   if (report.inconsistentIndexes.length > 0) {
     const named = report.inconsistentIndexes.map(

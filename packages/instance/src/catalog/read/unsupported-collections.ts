@@ -7,17 +7,23 @@ import { type Catalog, namespaceOf } from '../namespace.js';
 import type { CatalogReport } from './read-catalog.js';
 
 /**
- * Refuses included collections and indexes of kinds that Convoy cannot replicate, at any point of a migration.
- * @throws ConvoyError `timeSeriesNotSupported`, `collectionNotSupported` or `indexNotSupported`, naming the first few
+ * Refuses a start that includes time series. Those that somebody creates later are left out (`describeLeftOut`).
+ * @throws ConvoyError `timeSeriesNotSupported`, naming the first few
  */
-export function refuseUnsupported({ timeSeries, catalog }: Pick<CatalogReport, 'timeSeries' | 'catalog'>): void {
-  if (timeSeries.length > 0) {
-    throw new ConvoyError(
-      'timeSeriesNotSupported',
-      `The source has time-series collections: ${nameSome(timeSeries)}. Change streams do not show their ` +
-        'changes. Exclude them and move them with mongodump and mongorestore.',
-    );
-  }
+export function refuseTimeSeries({ timeSeries }: Pick<CatalogReport, 'timeSeries'>): void {
+  if (timeSeries.length === 0) return;
+  throw new ConvoyError(
+    'timeSeriesNotSupported',
+    `The source has time-series collections: ${nameSome(timeSeries)}. Change streams do not show their ` +
+      'changes. Exclude them and move them with mongodump and mongorestore.',
+  );
+}
+
+/**
+ * Refuses included collections and indexes of kinds that Convoy cannot replicate, at any point of a migration.
+ * @throws ConvoyError `collectionNotSupported` or `indexNotSupported`, naming the first few
+ */
+export function refuseUnsupported({ catalog }: Pick<CatalogReport, 'catalog'>): void {
   const encrypted = encryptedIn(catalog);
   if (encrypted.length > 0) {
     throw new ConvoyError(

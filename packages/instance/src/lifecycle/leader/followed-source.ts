@@ -1,5 +1,6 @@
 import type { Catalog, InconsistentIndex } from '../../catalog/namespace.js';
 import { chosenWarning, describeChosen, withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
+import { describeLeftOut, timeSeriesWarning } from '../../catalog/read/left-out.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
 import { readSettledCatalog } from '../../preflight/settled-catalog.js';
@@ -24,7 +25,8 @@ export class FollowedSource {
     const found = await runtime.retrying('read the source catalog', () => this.#report(signal), signal);
     const { report, chosen } = withChosenIndexes(found, watch.view.record.options);
     refuseUnsupported(report);
-    await this.#warn(describeChosen(chosen), signal);
+    await this.#warn(chosenWarning, describeChosen(chosen), signal);
+    await this.#warn(timeSeriesWarning, describeLeftOut(report), signal);
     await forgetSkipped(this.deps, report.catalog, signal);
     return report.catalog;
   }
@@ -39,12 +41,15 @@ export class FollowedSource {
     return report;
   }
 
-  async #warn(description: string | null, signal: AbortSignal): Promise<void> {
+  /** @param description null when there is nothing to warn of any more */
+  async #warn(warning: string, description: string | null, signal: AbortSignal): Promise<void> {
     const { watch, runtime } = this.deps;
-    const recorded = watch.view.record.warnings.find(({ name }) => name === chosenWarning)?.description ?? null;
+    const recorded = watch.view.record.warnings.find(({ name }) => name === warning)?.description ?? null;
     if (description === recorded) return;
-    if (description !== null)
+    if (description !== null && warning === chosenWarning)
       runtime.logger.warn({ event: 'indexesChosen', description }, 'the choices of the start count for indexes');
-    await recordWarning(this.deps, chosenWarning, description, signal);
+    if (description !== null && warning === timeSeriesWarning)
+      runtime.logger.warn({ event: 'timeSeriesLeftOut', description }, 'a new time series is not migrated');
+    await recordWarning(this.deps, warning, description, signal);
   }
 }
