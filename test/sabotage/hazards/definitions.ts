@@ -285,7 +285,7 @@ export const definitionHazards: readonly Hazard[] = [
         takesOut: 'the warning',
         file: instance('lifecycle/leader/reconciled-catalogs.ts'),
         symbol: 'compare',
-        find: 'await this.#noteFailure(failureName(error), signal);',
+        find: 'await this.#noteFailure(failure, signal);',
         replace: '',
         tests: [
           instanceTest(

@@ -18,6 +18,12 @@ export const clusterErrors = entriesOf(422, {
   collectionNotSupported: 'Convoy cannot migrate this form of collection. Exclude it.',
   indexNotSupported:
     'The destination cannot build an index. Drop it on the source, exclude its collection, or set indexFailures.',
+  viewNotSupported:
+    'A server refuses a view of the source. Correct or drop the view that the description names, or exclude it.',
+  serverParameterInTheWay:
+    'A server parameter prevents a migration. Change the one that the description names for the time of the migration.',
+  shardDraining:
+    'A shard of the destination is being removed. Wait until it is gone, or stop its removal, and start again.',
   inconsistentIndexes:
     'The source shards have different indexes for one collection. Make them equal first, or set indexConflicts.',
   duplicateIdAcrossShards:

@@ -1,6 +1,7 @@
 import { MongoAPIError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import { connectionCause, type ConnectionCauseKind } from '@convoy/api/connection/connection-cause';
 import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
+import { apiVersionMissingCode } from './server-error-code.js';
 import {
   authenticationFailedCode,
   className,
@@ -76,6 +77,12 @@ const loginMissing: Explanation = {
   advice: 'Add user and password to the connection string: mongodb://USER:PASSWORD@HOST:PORT/?authSource=admin.',
 };
 
+const versionedOnly: Explanation = {
+  cause: 'its parameter requireApiVersion refuses commands that no stable API has, and Convoy needs such',
+  advice: 'Set it to false on every node: db.adminCommand({setParameter: 1, requireApiVersion: false}).',
+  isUnfit: true,
+};
+
 /** For example a login by AWS with a password. */
 const settingsRefused: Explanation = {
   cause: 'the MongoDB driver cannot use the connection string',
@@ -143,6 +150,13 @@ export function asConnectionError(
     });
   if (error instanceof MongoAPIError)
     return new RefusedClusterError('invalidConfiguration', cluster, { host: null, ...settingsRefused }, error);
+  if (codeOf(error) === apiVersionMissingCode)
+    return new RefusedClusterError(
+      'serverParameterInTheWay',
+      cluster,
+      { host: settings.host, ...versionedOnly },
+      error,
+    );
   const tooOld = incompatible(error);
   if (tooOld !== null)
     return new RefusedClusterError('unsupportedServerVersion', cluster, { host: settings.host, ...tooOld }, error);

@@ -192,7 +192,7 @@ export function codeOf(error: unknown): number | null {
 }
 
 /** The error of a server that splits events, if one part does not fit into any reply. */
-const partTooLargeCode = 7_182_500;
+export const partTooLargeCode = 7_182_500;
 
 /**
  * Whether the next event of a stream does not fit into any reply, for example for a document of 16 MB with a long

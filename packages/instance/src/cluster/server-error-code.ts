@@ -19,3 +19,6 @@ export const serverErrorCode = {
   backgroundOperationInProgress: 12587,
   databaseDifferCase: 13297,
 } as const;
+
+/** Of a server with `requireApiVersion`, to every command without an API version. */
+export const apiVersionMissingCode = 498_870;

@@ -127,10 +127,20 @@ export function releaseText([major, minor]: Version): string {
   return `${major}.${minor}`;
 }
 
+/** Servers refuse a reconfiguration that changes or adds the id (seen in the source of 8.0). */
+export const howToSetIds =
+  'To set one, stop all members, start each without --replSet on another port, and give all the same id: ' +
+  'db.getSiblingDB("local").system.replset.updateOne({}, {$set: {"settings.replicaSetId": ObjectId("…")}}).';
+
 /** The identity of a sharded cluster, in hexadecimal. */
 export async function shardedClusterId(router: NodeClient, options: CallOptions): Promise<string> {
   const reply = await router.command('config', { find: 'version', limit: 1, singleBatch: true }, options);
-  return hexId(((reply.cursor as Document).firstBatch as Document[])[0]?.clusterId, router);
+  const id = hexId(((reply.cursor as Document).firstBatch as Document[])[0]?.clusterId);
+  if (id !== null) return id;
+  throw new ConvoyError(
+    'unsupportedTopology',
+    `config.version of ${router.label} has no clusterId. It must be the router of a sharded cluster.`,
+  );
 }
 
 /**
@@ -147,15 +157,17 @@ export async function replicaSetId(client: NodeClient, options: CallOptions): Pr
     );
   });
   const settings = (reply.config as Document).settings as Document | undefined;
-  return hexId(settings?.replicaSetId, client);
-}
-
-function hexId(id: unknown, client: NodeClient): string {
-  if (id instanceof ObjectId) return id.toHexString();
+  const id = hexId(settings?.replicaSetId);
+  if (id !== null) return id;
   throw new ConvoyError(
     'unsupportedTopology',
-    `${client.label} has no cluster id; it must be a replica set or sharded cluster.`,
+    `The configuration of ${client.label} has no settings.replicaSetId, by which Convoy knows a replica set. Servers ` +
+      `set it when they initiate one, from 3.2 on. ${howToSetIds}`,
   );
+}
+
+function hexId(id: unknown): string | null {
+  return id instanceof ObjectId ? id.toHexString() : null;
 }
 
 /** The shards of a cluster in the router's order. */

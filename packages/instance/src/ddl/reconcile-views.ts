@@ -1,5 +1,6 @@
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
 import { createCollection } from '../catalog/make/create-collection.js';
+import { namingView } from '../catalog/view-refusal.js';
 import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { type LedDestination, drop } from './destination-collections.js';
@@ -46,7 +47,9 @@ async function changeView(
       writeConcern: { w: 'majority' },
     };
     await deps.confirm(signal);
-    await deps.destination.router.command(view.database, command, { signal });
+    await deps.destination.router.command(view.database, command, { signal }).catch((failure: unknown) => {
+      throw namingView(view, failure);
+    });
     return;
   }
   await drop(deps, there, signal);

@@ -26,7 +26,7 @@ const COLLECTIONS_PARALLEL = 8;
  * the source's are reused.
  * @param sourceCatalog the source's, under the names on the destination
  * @param filter of the destination's namespaces
- * @throws ConvoyError `migrationExists` or `destinationNotEmpty`, naming the first few namespaces
+ * @throws ConvoyError `shardDraining`; `migrationExists` or `destinationNotEmpty`, naming the first few namespaces
  */
 export async function checkDestination(
   destination: ClusterClient,
@@ -34,6 +34,7 @@ export async function checkDestination(
   filter: NamespaceFilter,
   signal: AbortSignal,
 ): Promise<void> {
+  if (destination.kind === 'sharded') await checkDraining(destination, signal);
   const databases = await listDatabaseNames(destination.router, signal);
   if (databases.includes(METADATA_DATABASE)) await checkMetadata(destination, signal);
   checkDatabaseCase(databases, sourceCatalog);
@@ -51,6 +52,18 @@ export async function checkDestination(
     );
   }
   if (destination.kind === 'sharded') await checkZones(destination, filter, signal);
+}
+
+/** No database and no chunk can be placed on a shard that is being removed. */
+async function checkDraining(destination: ClusterClient, signal: AbortSignal): Promise<void> {
+  const shards = await readConfig(destination.router, { find: 'shards', filter: {} }, signal);
+  const draining = shards.filter((shard) => shard.draining === true).map(({ _id }) => String(_id));
+  if (draining.length === 0) return;
+  throw new ConvoyError(
+    'shardDraining',
+    `Shards of the destination are draining: ${nameSome(draining)}. Run removeShard until it says completed, or stop ` +
+      'the removal: db.getSiblingDB("config").shards.updateOne({_id: SHARD}, {$unset: {draining: 1}}).',
+  );
 }
 
 async function checkMetadata(destination: ClusterClient, signal: AbortSignal): Promise<void> {

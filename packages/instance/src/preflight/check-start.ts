@@ -16,6 +16,7 @@ import type { ClusterClient } from '../cluster/node-client.js';
 import { binaryVersion } from '../cluster/topology.js';
 import { adviseBalancers, adviseEqualIds, adviseMatched } from './advise.js';
 import { adviseUnseen } from './advise-unseen.js';
+import { checkCatalogPrivileges } from './check-catalog-privileges.js';
 import { checkClusters } from './check-clusters.js';
 import { checkDestination } from './check-destination.js';
 import { checkDiskSpace } from './check-disk-space.js';
@@ -23,9 +24,11 @@ import { checkDocumentFilters } from './check-document-filters.js';
 import { checkFeatureVersions, describeFeatureVersions } from './check-feature-versions.js';
 import { checkOplogWindow } from './check-oplog-window.js';
 import { checkOptions } from './check-options.js';
+import { checkServerParameters, describeServerParameters } from './check-server-parameters.js';
 import { checkSourceCatalog } from './check-source-catalog.js';
 import { checkUsers, describeUsers } from './check-user.js';
 import { checkVerification, describeVerification } from './check-verification.js';
+import { checkViews } from './check-views.js';
 import { type Advice, Examination, warning } from './examination.js';
 import type { CheckName, PreflightReport } from './report.js';
 import { readSettledCatalog } from './settled-catalog.js';
@@ -155,6 +158,11 @@ async function examineClusters(input: StartCheck, examination: Examination): Pro
     verifies: request.verification.enabled,
   };
   await examination.require('privileges', () => checkUsers(source, destination, users, signal), describeUsers);
+  await examination.require(
+    'serverParameters',
+    () => checkServerParameters([source, destination], signal),
+    describeServerParameters,
+  );
   return names;
 }
 
@@ -164,13 +172,22 @@ async function examineCatalog(
   examination: Examination,
 ): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
-  const read = await readSettledCatalog(source, filter, input.clock ?? systemClock, signal);
+  const read = await examination.require(
+    'collections',
+    () => readSettledCatalog(source, filter, input.clock ?? systemClock, signal),
+    () => null,
+  );
+  if (read === undefined) {
+    for (const check of CATALOG_CHECKS) if (check !== 'collections') examination.skip(check);
+    return undefined;
+  }
   const accepted = await examination.require(
     'collections',
     async () => {
       const found = checkSourceCatalog(read, request);
       await checkDocumentFilters(source, read.catalog, request, signal);
       refuseUnmappable(remap, read.catalog);
+      await checkViews(source, destination, read.catalog, remap, signal);
       return found;
     },
     ({ chosen }) => describeCollections(chosen),
@@ -185,13 +202,11 @@ async function examineCatalog(
   await examineVerification(input, planned, examination);
   await examination.require(
     'destination',
-    () =>
-      checkDestination(
-        destination,
-        planned.map((entry) => remap.onDestination(entry)),
-        remap.filterOnDestination(filter),
-        signal,
-      ),
+    async () => {
+      const there = planned.map((entry) => remap.onDestination(entry));
+      await checkCatalogPrivileges({ source, destination }, planned, there, signal);
+      await checkDestination(destination, there, remap.filterOnDestination(filter), signal);
+    },
     () => 'The destination is free for what is to be migrated.',
   );
   await examination.advise('matched', () => adviseMatched(planned, request, accepted ? remap : noRemap));

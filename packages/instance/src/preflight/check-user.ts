@@ -20,7 +20,7 @@ import {
 const PRIVILEGES_NAMED_MAX = 10;
 
 /** The logged-in user as a node reports it; null if nobody is logged in, and everything is allowed. */
-interface LoggedIn {
+export interface LoggedIn {
   names: string[];
   privileges: Document[];
 }
@@ -137,7 +137,8 @@ async function checkShardUser(
   return { where, user };
 }
 
-async function loggedIn(client: NodeClient, signal: AbortSignal): Promise<LoggedIn | null> {
+/** The user of a client's connection. */
+export async function loggedIn(client: NodeClient, signal: AbortSignal): Promise<LoggedIn | null> {
   const reply = await client.command('admin', { connectionStatus: 1, showPrivileges: true }, { signal });
   const info = reply.authInfo as Document;
   const users = (info.authenticatedUsers as { user: string }[] | undefined) ?? [];

@@ -1,7 +1,7 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import { CHECKED_NAMES_MAX } from '@convoy/api/fleet/published-details';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { codeOf, failureName } from '../cluster/failure.js';
+import { knownFailure } from '../cluster/named-failure.js';
 import type { CheckName, PreflightItem, PreflightReport } from './report.js';
 
 /** The finding of a check that cannot refuse a start; a text alone: it is passed. `names`: what the text counts. */
@@ -43,22 +43,25 @@ export class Examination {
 
   /**
    * Runs a check that may refuse the start.
+   * @param describe the finding; null where a later step of the same check has one
    * @returns its result; undefined after a refusal
    * @throws ConvoyError the refusal, if the examination ends at the first one; whatever else the check throws
    */
   async require<T>(
     check: CheckName,
     examine: () => T | Promise<T>,
-    describe: (found: T) => Advice,
+    describe: (found: T) => Advice | null,
   ): Promise<T | undefined> {
     try {
       const found = await examine();
-      this.#note(check, describe(found));
+      const advice = describe(found);
+      if (advice !== null) this.#note(check, advice);
       return found;
-    } catch (error) {
-      if (error instanceof ConvoyError)
-        this.#items.push({ check, result: 'failed', error: error.error, description: error.errorDescription });
-      if (this.onRefusal === 'throw' || !(error instanceof ConvoyError)) throw error;
+    } catch (thrown) {
+      const error = knownFailure(thrown);
+      if (error === null) throw thrown;
+      this.#items.push({ check, result: 'failed', error: error.error, description: error.errorDescription });
+      if (this.onRefusal === 'throw') throw error;
       return undefined;
     }
   }

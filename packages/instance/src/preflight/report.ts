@@ -9,6 +9,7 @@ export const checkNames = [
   'filter',
   'featureCompatibilityVersion',
   'privileges',
+  'serverParameters',
   'collections',
   'sharding',
   'verification',

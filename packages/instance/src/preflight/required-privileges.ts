@@ -127,7 +127,7 @@ export function missingPrivileges(granted: readonly Document[], required: readon
 }
 
 /** A grant on a whole database covers its ordinary collections, and one on every database those of each. */
-function covers(granted: Document, needed: RequiredPrivilege['resource']): boolean {
+export function covers(granted: Document, needed: RequiredPrivilege['resource']): boolean {
   if (granted.anyResource === true) return true;
   if (needed === 'cluster') return granted.cluster === true;
   if (needed === 'balancerSettings' && granted.db === 'config' && granted.collection === 'settings') return true;

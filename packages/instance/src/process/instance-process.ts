@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { CommandName } from '@convoy/api/contract/commands';
-import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import { listenOn } from '@convoy/api/http/listen';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import { acceptCommand } from '@convoy/api/http/accept-command';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
+import { namedFailure } from '../cluster/named-failure.js';
 import { systemClock } from '../cluster/clock.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { answerQuestions } from '../lifecycle/commands/answer-questions.js';
@@ -68,7 +68,7 @@ export async function runInstance(
   const answering = answerQuestions(runtime, fleet, () => instance.state === 'IDLE', ending.signal);
   logger.info({ event: 'listening', url, id }, 'instance listens');
   void instance.open().catch((error: unknown) => {
-    const { error: name, errorDescription } = toConvoyError(error);
+    const { error: name, errorDescription } = namedFailure(error);
     if (name === 'shuttingDown') return;
     logger.error({ event: 'openFailed', error: name, err: error }, 'the instance cannot start');
     instance.fail({ error: name, errorDescription });
@@ -93,7 +93,7 @@ export async function carryOut(
     const { waitingFor } = await acceptCommand(service, name, body, commandId, awaited_ms);
     return { success: true, ...(waitingFor && { waitingFor: [...waitingFor] }) };
   } catch (error) {
-    const { error: refusal, errorDescription } = toConvoyError(error);
+    const { error: refusal, errorDescription } = namedFailure(error);
     return { success: false, error: refusal, errorDescription };
   }
 }

@@ -16,6 +16,7 @@ import { namespaceOf } from '../namespace.js';
 import { placeChunks } from './place-chunks.js';
 import { readConfig } from '../read/read-sharding.js';
 import { serverErrorCode } from '../../cluster/server-error-code.js';
+import { namingView } from '../view-refusal.js';
 
 /** A collection on the destination and the source collection it corresponds to. */
 export interface CreatedCollection {
@@ -44,7 +45,8 @@ export interface Making {
  * emptied database in the way (`makeDatabase`).
  * The zones must exist (`addZones`) if the collection is sharded.
  * @throws ConvoyError `destinationNotEmpty` if something else has the name, or documents prevent sharding;
- * `indexNotSupported` and `catalogDiffers` from the indexes; otherwise what the client throws
+ * `indexNotSupported` and `catalogDiffers` from the indexes; `viewNotSupported` for a view that the destination
+ * refuses; otherwise what the client throws
  */
 export async function createCollection(making: Making, plan: CollectionPlan): Promise<CreatedCollection> {
   const { destination, signal, confirm, skip } = making;
@@ -67,7 +69,7 @@ async function ensureCreated(making: Making, plan: CollectionPlan): Promise<List
     await sendCreate(making, plan, plan.storage);
   } catch (failure) {
     const isRefusal = STORAGE_REFUSALS.has(codeOf(failure)) && Object.keys(plan.storage).length > 0;
-    if (!isRefusal) throw failure;
+    if (!isRefusal) throw namingView(plan.entry, failure);
     await sendCreate(making, plan, {});
     making.onWarning?.(
       droppedWarning(plan.entry, Object.keys(plan.storage), `the destination refuses them (${failureName(failure)})`),

@@ -1,4 +1,7 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
+import { codeOf } from '../../cluster/failure.js';
+import { invalidViewCode } from '../../cluster/named-failure.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 import { decodeListedCollection, uuidHex } from './decode-catalog.js';
 import { mapBounded } from '../map-bounded.js';
@@ -40,6 +43,7 @@ export async function listDatabaseNames(client: NodeClient, signal: AbortSignal)
 /**
  * Everything in one database, in order of name.
  * @param name only the collection of this name
+ * @throws ConvoyError `viewNotSupported` if an entry of the database's `system.views` is malformed
  */
 export async function listCollections(
   client: NodeClient,
@@ -48,7 +52,9 @@ export async function listCollections(
   name?: string,
 ): Promise<ListedNamespace[]> {
   const command = { listCollections: 1, ...(name === undefined ? {} : { filter: { name } }), cursor: {} };
-  const rows = await readCursor(client, database, command, decodeListedCollection, signal);
+  const rows = await readCursor(client, database, command, decodeListedCollection, signal).catch((failure: unknown) => {
+    throw codeOf(failure) === invalidViewCode ? malformedView(database, failure) : failure;
+  });
   return rows.map((row) => listedNamespace(database, row)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -60,4 +66,13 @@ function listedNamespace(database: string, row: Document): ListedNamespace {
     uuid: uuidHex((row.info as Document | undefined)?.uuid),
     options: (row.options as Document | undefined) ?? {},
   };
+}
+
+function malformedView(database: string, cause: unknown): ConvoyError {
+  return new ConvoyError(
+    'viewNotSupported',
+    `An entry of ${database}.system.views is malformed, so the server lists nothing of ${database}. Look for it with ` +
+      `db.getSiblingDB(${JSON.stringify(database)}).system.views.find(), and remove it.`,
+    { cause },
+  );
 }

@@ -1,7 +1,7 @@
-import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import { questionTopics, type QuestionTopic, type StartQuestion } from '@convoy/api/fleet/start-question';
+import { namedFailure } from '../../cluster/named-failure.js';
 import { listSource } from '../../catalog/read/list-source.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { binaryVersion } from '../../cluster/topology.js';
@@ -79,7 +79,7 @@ async function answerTo<Topic extends QuestionTopic>(
   try {
     return given(null, await find(runtime, question, signal));
   } catch (thrown) {
-    const { error, errorDescription } = toConvoyError(thrown);
+    const { error, errorDescription } = namedFailure(thrown);
     return given({ error, errorDescription }, nothing);
   }
 }

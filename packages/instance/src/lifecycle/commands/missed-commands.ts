@@ -1,6 +1,6 @@
-import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { ContractService } from '@convoy/api/http/contract-service';
+import { namedFailure } from '../../cluster/named-failure.js';
 import { type MissedCommand, missedCommand } from '../../store/fleet-commands.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import type { Runtime } from '../migration/runtime.js';
@@ -77,7 +77,7 @@ export class MissedCommands {
 
   #refuse({ name, id }: MissedCommand, thrown: unknown): void {
     const { clock, logger } = this.runtime;
-    const { error, errorDescription } = toConvoyError(thrown);
+    const { error, errorDescription } = namedFailure(thrown);
     this.#refused = { command: name, error, errorDescription };
     this.#refusedId = id;
     this.#retryAt_ms = clock.monotonic_ms() + this.#delay_ms;

@@ -2,6 +2,7 @@ import type { MayPass } from '../../catalog/make/index-building.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
+import { isRefusedView } from '../../catalog/view-refusal.js';
 import { codeOf, failureName, isRefusedByDocument } from '../../cluster/failure.js';
 import { adoptCapped } from '../../ddl/adopt-capped.js';
 import type { DdlLedger } from '../../ddl/ddl-ledger.js';
@@ -43,6 +44,11 @@ export interface LedJournal {
   applier: JournalApplier;
   /** Adds a change, and wakes the tasks, which have to acknowledge it. */
   add: DdlLedger['add'];
+}
+
+/** A failure that the source's users or an operator can mend: another comparison may succeed. */
+function mayMend(error: unknown): boolean {
+  return codeOf(error) !== null || isReplacedIndex(error) || isRefusedView(error);
 }
 
 /** Both catalogs, which the leader compares on change events, periodically, and before the commit. */
@@ -88,7 +94,14 @@ export class ReconciledCatalogs {
     const { ledger } = this.journal;
     const [before, wasSettled] = [ledger.known, ledger.next === undefined];
     const settled = await this.#refusedBuilds.settledTime(signal);
-    const now = await this.readSource(signal);
+    let now: Catalog;
+    try {
+      now = await this.readSource(signal);
+    } catch (error) {
+      if (!isRefusedView(error)) throw error;
+      await this.#noteFailure(error.errorDescription, signal);
+      return false;
+    }
     const found = await readDestinationCatalog(this.deps, signal);
     await refuseOtherShards(this.deps, signal);
     const time = await this.#journalDifferences(now, found, () => wasSettled && before === ledger.known, signal);
@@ -101,14 +114,15 @@ export class ReconciledCatalogs {
       return true;
     } catch (error) {
       // Compares again where the journal, the source or an operator has changed a definition meanwhile.
-      if (signal.aborted || (codeOf(error) === null && before === ledger.known && !isReplacedIndex(error))) throw error;
+      if (signal.aborted || (!mayMend(error) && before === ledger.known)) throw error;
+      const failure = isRefusedView(error) ? error.errorDescription : failureName(error);
       runtime.logger.warn(
-        { event: 'comparisonBrokenOff', failure: failureName(error) },
+        { event: 'comparisonBrokenOff', failure },
         'definitions could not be brought into line; the leader compares them again',
       );
       // A refused build has read the whole collection: it is no reason to compare soon.
-      if (!isRefusedByDocument(error)) this.#compareSoon = true;
-      await this.#noteFailure(failureName(error), signal);
+      if (!isRefusedByDocument(error) && !isRefusedView(error)) this.#compareSoon = true;
+      await this.#noteFailure(failure, signal);
       return false;
     }
   }

@@ -1,5 +1,6 @@
-import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
+import { namedFailure } from '../../cluster/named-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
@@ -171,7 +172,7 @@ export class JoinedMigration {
     run.begin();
     this.observer.follow(run, this.signal);
     this.#turning = this.#followSwap(run).catch((error: unknown) => {
-      if (!this.signal.aborted) this.observer.failed(toConvoyError(error));
+      if (!this.signal.aborted) this.observer.failed(namedFailure(error));
     });
   }
 

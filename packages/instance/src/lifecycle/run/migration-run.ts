@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Warning, MigrationState } from '@convoy/api/contract/progress';
-import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import type { Failure } from '@convoy/api/fleet/fleet';
+import { namedFailure } from '../../cluster/named-failure.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { listenersMax } from '../../store/run-together.js';
 import { swapsOf } from '../../store/reversal.js';
@@ -277,7 +278,7 @@ export class MigrationRun {
 
   async #fail(thrown: unknown): Promise<void> {
     const { runtime, fleet } = this.deps;
-    this.#failure = toConvoyError(thrown);
+    this.#failure = namedFailure(thrown);
     runtime.logger.error(
       { event: 'failed', error: this.#failure.error, err: thrown },
       'this instance has met a failure',

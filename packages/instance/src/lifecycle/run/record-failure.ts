@@ -1,4 +1,5 @@
-import { ConvoyError, isConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
+import { namedFailure } from '../../cluster/named-failure.js';
 import type { MigrationRecords } from '../../store/migration-record.js';
 
 /** Where a process records its failure. */
@@ -18,7 +19,7 @@ export async function recordFailure(
   thrown: unknown,
   signal: AbortSignal,
 ): Promise<ConvoyError> {
-  const failure = toConvoyError(thrown);
+  const failure = namedFailure(thrown);
   if (isStale(failure)) return failure;
   // A failure cannot be recorded either where the state cannot be read.
   if (await isReplaced().catch(isStale)) return new ConvoyError('staleEpoch', undefined, { cause: thrown });

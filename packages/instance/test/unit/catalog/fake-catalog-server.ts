@@ -33,6 +33,9 @@ export class FakeCatalogServer {
   /** The reply of `connectionStatus`; at first nobody is logged in. */
   authInfo: Document = { authenticatedUsers: [], authenticatedUserPrivileges: [] };
   balancerMode: 'off' | 'full' = 'off';
+  notablescan = false;
+  /** Codes with which it refuses to list a database, to open a view, or a pipeline on a collection. */
+  readonly refused = new Map<string, number>();
   /** The file system of every shard. */
   disk = { totalBytes: 1e12, usedBytes: 1e11 };
   /** The document of `admin.system.version`, if there is one; null: not readable. */
@@ -66,6 +69,7 @@ export class FakeCatalogServer {
         removeShardFromZone: (_, command) => this.removeShardFromZone(command),
         updateZoneKeyRange: (_, command, exact) => this.updateZoneKeyRange(command, exact),
         flushRouterConfig: () => ({ flushed: true }),
+        getParameter: () => ({ notablescan: this.notablescan }),
         connectionStatus: () => ({ authInfo: this.authInfo }),
         balancerStatus: () => ({ mode: this.balancerMode, inBalancerRound: false }),
         dbStats: () => ({
@@ -163,6 +167,7 @@ export class FakeCatalogServer {
   }
 
   private listCollections(database: string, command: Document): Document[] {
+    this.refuse(database);
     const wanted = (command.filter as Document | undefined)?.name as string | undefined;
     const rows = [...(this.databases.get(database)?.collections ?? [])];
     return rows
@@ -173,6 +178,11 @@ export class FakeCatalogServer {
         options,
         info: type === 'collection' ? { readOnly: false, uuid } : { readOnly: true },
       }));
+  }
+
+  private refuse(name: string): void {
+    const code = this.refused.get(name);
+    if (code !== undefined) throw serverError(code, `Location${code}`);
   }
 
   private find(database: string, command: Document): Document[] {
@@ -211,12 +221,13 @@ export class FakeCatalogServer {
 
   private aggregate(database: string, command: Document): Document[] {
     const [stage] = command.pipeline as Document[];
+    this.refuse(`${database}.${command.aggregate as string}`);
+    if ((command.cursor as Document | undefined)?.batchSize === 0) return [];
     if (stage?.$indexStats !== undefined) return this.indexStats(database, command.aggregate as string);
     if (stage?.$sample === undefined) throw serverError(40324, 'Location40324');
     return [];
   }
 
-  /** All shards that hold the collection have the same indexes. */
   private indexStats(database: string, name: string): Document[] {
     const parts = this.databases.get(database);
     const uuid = this.sharded.get(`${database}.${name}`)?.uuid as BSON.UUID | undefined;
@@ -228,7 +239,6 @@ export class FakeCatalogServer {
     return [...new Set(owners)].flatMap((shard) => indexes.map((spec) => ({ name: spec.name as string, shard, spec })));
   }
 
-  /** A collection that is not there has no size. */
   private dataSize(database: string, namespace: string): Document {
     const name = namespace.slice(database.length + 1);
     const count = this.databases.get(database)?.collections.get(name)?.documents.length ?? 0;
@@ -371,12 +381,7 @@ function shownKey(key: Document): Document {
   return Object.fromEntries(
     entries.flatMap((entry, position): [string, unknown][] => {
       if (!isText(entry)) return [entry];
-      return position === first
-        ? [
-            ['_fts', 'text'],
-            ['_ftsx', 1],
-          ]
-        : [];
+      return position === first ? Object.entries({ _fts: 'text', _ftsx: 1 }) : [];
     }),
   );
 }

@@ -380,6 +380,7 @@ describe('checkStart on the destination', () => {
         'listIndexes',
         'find',
         'dataSize',
+        'getParameter',
       ]),
     );
   });

@@ -62,6 +62,17 @@ describe('the preflight report', () => {
     );
   });
 
+  it('counts what it matches, and lists all of it for who wants to see that', async () => {
+    const fixture = new Fixture();
+    for (let n = 0; n < 120; n += 1) fixture.sourceServer.add(`app.c${String(n).padStart(3, '0')}`);
+    const { items } = await fixture.report();
+    const { description, names } = items.find(({ check }) => check === 'matched') ?? {};
+    expect(description).toContain('120 collections and 0 views in 1 database: app.c000, ');
+    expect(description).toMatch(/app\.c004 and 115 more\.$/);
+    expect(names).toHaveLength(120);
+    expect(names?.at(-1)).toBe('app.c119');
+  });
+
   it('also reports in progress the warnings that a start does not refuse', async () => {
     const fixture = new Fixture();
     fixture.oplog = { covered_seconds: 3600, size: 100, maxSize: 100 };
