@@ -56,8 +56,13 @@ export interface CatalogEntry {
    * `decodeListedCollection`.
    */
   options: Document;
-  /** Index specifications as `listIndexes` shows them, decoded by `decodeIndex`, `_id_` included; empty for views. */
+  /**
+   * Specifications of finished indexes as `listIndexes` shows them, decoded by `decodeIndex`, `_id_` included; empty
+   * for views.
+   */
   indexes: Document[];
+  /** The indexes that at least one shard is still building, in the same form. They are not among `indexes`. */
+  buildingIndexes?: Document[];
   /** Of a destination: the indexes that differ between its shards. They are not among `indexes`. */
   inconsistentIndexes?: InconsistentIndex[];
   sharding: Sharding | null;

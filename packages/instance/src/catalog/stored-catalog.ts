@@ -2,15 +2,16 @@ import { Binary, BSON } from 'mongodb';
 import { elementType } from '../bson/element-type.js';
 import { elementsOf, findElement, findPath, readDocument } from '../bson/scan.js';
 import type { CatalogEntry } from './namespace.js';
+import { withoutFields } from './without-fields.js';
 import { decodeIndex, decodeKey, decodeOptions } from './read/decode-catalog.js';
 
 /**
  * Encodes an entry as one binary value, so that field names with dots and dollars and every number type survive in the
- * store.
+ * store. Indexes that are being built are none of the stored catalog.
  * @returns what `restoredEntry` takes
  */
 export function storedEntry(entry: CatalogEntry): Binary {
-  return new Binary(BSON.serialize(entry, { ignoreUndefined: true }));
+  return new Binary(BSON.serialize(withoutFields(entry, 'buildingIndexes'), { ignoreUndefined: true }));
 }
 
 /** Decodes a stored entry: plain numbers, but validators, pipelines, partial filters, keys and chunk bounds exact. */

@@ -116,6 +116,8 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     MigrationConflict: 272,
     // Setting a block of user writes aborts all index builds, even those of users who may bypass it.
     IndexBuildAborted: 276,
+    // Servers wait for the other build themselves, but not in every command.
+    IndexBuildAlreadyInProgress: 285,
     ClientDisconnect: 279,
     TransactionCoordinatorSteppingDown: 281,
     TransactionCoordinatorReachedAbortDecision: 282,
@@ -152,6 +154,8 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     InterruptedDueToReplStateChange: 11602,
     StaleConfig: 13388,
     NotPrimaryNoSecondaryOk: 13435,
+    // Servers refuse `collMod`, `renameCollection` and drops of other indexes while an index of the collection is built.
+    BackgroundOperationInProgressForNamespace: 12587,
     NotPrimaryOrSecondary: 13436,
     ClientMarkedKilled: 46841,
     RetriableRemoteCommandFailure: 91331,

@@ -12,7 +12,9 @@ export const serverErrorCode = {
   indexAlreadyExists: 68,
   invalidOptions: 72,
   indexOptionsConflict: 85,
+  indexKeySpecsConflict: 86,
   commandNotSupportedOnView: 166,
+  unsatisfiableCommitQuorum: 278,
   // 6.0 and later: from the servers' list of errors.
   cannotConvertIndexToUnique: 359,
   duplicateKey: duplicateKeyCode,

@@ -70,7 +70,8 @@ async function make(
   await clearName(deps, there.database, there.name, signal);
   const plan = await deps.plan(entry, signal);
   await deps.confirm(signal);
-  await createCollections({ destination, signal, confirm: () => deps.confirm(signal), skip: deps.skip }, plan);
+  const { skip, builds } = deps;
+  await createCollections({ destination, signal, confirm: () => deps.confirm(signal), skip, builds }, plan);
   const [made] = await listCollections(destination.router, there.database, signal, there.name);
   if (made !== undefined) await pairs.record([{ sourceUuid: uuid, destinationUuid: made.uuid }], signal);
   return entry;

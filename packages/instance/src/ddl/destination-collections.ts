@@ -1,5 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document } from 'mongodb';
+import { betweenBuilds, type BuildsUnderWay } from '../catalog/make/builds-under-way.js';
 import type { SkipIndex } from '../catalog/make/index-building.js';
 import { listCollections, type ListedNamespace } from '../catalog/read/list-namespaces.js';
 import { namespaceOf } from '../catalog/namespace.js';
@@ -19,6 +20,8 @@ export interface LedDestination {
   confirm(signal: AbortSignal): Promise<void>;
   /** Skips an index that the destination cannot build; absent: every index must be built. */
   skip?: SkipIndex | undefined;
+  /** Is told of index builds that are waited for. */
+  builds?: BuildsUnderWay | undefined;
 }
 
 /** Drops the collection that corresponds to a source collection, by its recorded UUID; one that is gone is no error. */
@@ -69,7 +72,6 @@ export async function renameRecorded(
   // It is gone: the comparison of catalogs will find that, and Convoy recreates and copies it.
   if (present === null || (present.database === to.database && present.name === to.name)) return;
   await clearName(deps, to.database, to.name, signal);
-  await deps.confirm(signal);
   const command = {
     renameCollection: namespaceOf(present),
     to: namespaceOf(to),
@@ -77,7 +79,11 @@ export async function renameRecorded(
     writeConcern: { w: 'majority' },
   };
   try {
-    await deps.destination.router.command('admin', command, { signal });
+    const { router: client } = deps.destination;
+    await betweenBuilds({ client, signal, builds: deps.builds }, present, async () => {
+      await deps.confirm(signal);
+      await client.command('admin', command, { signal });
+    });
   } catch (error) {
     const after = await findByUuid(deps, to.database, present.uuid, signal);
     if (!isOutdated(error) || after?.name !== to.name) throw error;

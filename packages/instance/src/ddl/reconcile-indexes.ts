@@ -1,9 +1,9 @@
 import type { Document } from 'mongodb';
-import { buildIndexes, isBuiltAs, sendCreateIndexes } from '../catalog/make/build-indexes.js';
+import { buildIndexes, changeIndex, isBuiltAs, sendCreateIndexes } from '../catalog/make/build-indexes.js';
 import { dropIndex } from '../catalog/make/drop-index.js';
 import type { IndexBuilding, MayPass } from '../catalog/make/index-building.js';
 import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
-import { indexesMax, indexSignature, isIdIndex, portableIndex } from '../catalog/index-spec.js';
+import { indexesMax, indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from '../catalog/index-spec.js';
 import { isIdKey, supportingIndex } from '../catalog/plan/index-plan.js';
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { serverErrorCode } from '../cluster/server-error-code.js';
@@ -16,8 +16,11 @@ import { type LedDestination, meaning } from './destination-collections.js';
  */
 const SUBSTITUTE = 'convoy_substitute';
 
+/** The first release whose `collMod` adds a TTL to an index of one field (5.1). */
+const makesTtlRelease = 6;
+
 /** The destination, and the builds that it refuses for the moment. */
-interface ReconcileDependencies extends Pick<LedDestination, 'destination' | 'confirm' | 'skip'> {
+interface ReconcileDependencies extends Pick<LedDestination, 'destination' | 'confirm' | 'skip' | 'builds'> {
   mayPass?: MayPass | undefined;
 }
 
@@ -35,10 +38,12 @@ export async function reconcileIndexes(
   found: CatalogEntry,
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = plan.indexes.flatMap(({ temporary }): Document[] => (temporary === null ? [] : [temporary]));
+  const building = buildingOn(deps, found, signal);
+  const wanted = wantedOf(plan);
   const byName = new Map(wanted.map((index) => [index.name as string, index]));
   const portable = (index: Document): Document => portableIndex(namespaceOf(found), index).index;
-  const present = found.indexes.filter((index) => !isIdIndex(index)).map(portable);
+  const standing = found.indexes.filter((index) => !isIdIndex(index)).map(portable);
+  const present = await withTtl(deps, building, plan, standing, byName);
   // Where only some shards have a wanted one, it is built on the others.
   const inconsistent = (found.inconsistentIndexes ?? [])
     .map(({ forms }) => forms.flatMap(({ index }) => (index === null ? [] : [portable(index)])))
@@ -54,14 +59,6 @@ export async function reconcileIndexes(
   const isFull = present.length + inconsistent.length + missing.length >= indexesMax;
   const isInTheWay = (index: Document): boolean =>
     isFull || byName.has(index.name as string) || missing.some((one) => indexSignature(one) === indexSignature(index));
-  const building = {
-    client: deps.destination.router,
-    signal,
-    confirm: () => deps.confirm(signal),
-    meaning: meaning(deps, found),
-    skip: deps.skip,
-    mayPass: deps.mayPass,
-  };
   const inTheWay = surplus.filter(isInTheWay);
   const kept = present.filter((index) => !inTheWay.includes(index));
   const substitutes = await dropInTheWay(building, plan, found, inTheWay, kept);
@@ -77,6 +74,78 @@ export async function reconcileIndexes(
     found,
     surplus.filter((index) => !inTheWay.includes(index)),
   );
+}
+
+/**
+ * Ends the builds of indexes that the plan does not have: for a former leader they were wanted. Servers refuse other
+ * changes of the collection while they last.
+ */
+export async function abandonBuilds(
+  deps: ReconcileDependencies,
+  plan: CollectionPlan,
+  found: CatalogEntry,
+  signal: AbortSignal,
+): Promise<void> {
+  const byName = new Map(wantedOf(plan).map((index) => [index.name as string, index]));
+  const unwanted = (found.buildingIndexes ?? [])
+    .map((index) => portableIndex(namespaceOf(found), index).index)
+    .filter((index) => !isWanted(index, byName));
+  await dropEach(buildingOn(deps, found, signal), found, unwanted);
+}
+
+function wantedOf({ indexes }: CollectionPlan): Document[] {
+  return indexes.flatMap(({ temporary }): Document[] => (temporary === null ? [] : [temporary]));
+}
+
+function buildingOn(deps: ReconcileDependencies, found: CatalogEntry, signal: AbortSignal): IndexBuilding {
+  return {
+    client: deps.destination.router,
+    signal,
+    confirm: () => deps.confirm(signal),
+    meaning: meaning(deps, found),
+    skip: deps.skip,
+    builds: deps.builds,
+    mayPass: deps.mayPass,
+  };
+}
+
+/**
+ * Makes TTL indexes of plain ones where that is all that differs, as users do by `collMod`: to build them again would
+ * read the whole collection.
+ * @returns the indexes as they are then
+ */
+async function withTtl(
+  { destination }: ReconcileDependencies,
+  building: IndexBuilding,
+  plan: CollectionPlan,
+  standing: readonly Document[],
+  wanted: ReadonlyMap<string, Document>,
+): Promise<Document[]> {
+  if (destination.version[0] < makesTtlRelease) return [...standing];
+  const present: Document[] = [];
+  for (const index of standing) {
+    const name = index.name as string;
+    const ttl = { ...index, expireAfterSeconds: TTL_OFF_SECONDS };
+    const lacksTtl = index.expireAfterSeconds === undefined && isWanted(ttl, wanted) && sizeOf(index) === 1;
+    const isMade = lacksTtl && (await isMadeTtl(building, plan, name));
+    present.push(isMade ? ttl : index);
+  }
+  return present;
+}
+
+function sizeOf({ key }: Document): number {
+  return (key as ReadonlyMap<string, unknown>).size;
+}
+
+/** @returns false where the feature compatibility version is an earlier one, or the collection cannot have a TTL */
+async function isMadeTtl(building: IndexBuilding, plan: CollectionPlan, name: string): Promise<boolean> {
+  try {
+    await changeIndex(building, plan, { name, expireAfterSeconds: TTL_OFF_SECONDS });
+    return true;
+  } catch (failure) {
+    if (codeOf(failure) !== serverErrorCode.invalidOptions) throw failure;
+    return false;
+  }
 }
 
 /**

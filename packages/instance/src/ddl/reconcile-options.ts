@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
+import { betweenBuilds } from '../catalog/make/builds-under-way.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
 import { type LedDestination, meaning } from './destination-collections.js';
 
@@ -11,7 +12,7 @@ const changesSizesRelease = 6;
  * capped size before 6.0) stays; the comparison at the commit reports it.
  */
 export async function reconcileOptions(
-  { destination, confirm }: Pick<LedDestination, 'destination' | 'confirm'>,
+  { destination, confirm, builds }: Pick<LedDestination, 'destination' | 'confirm' | 'builds'>,
   source: CatalogEntry,
   found: CatalogEntry,
   signal: AbortSignal,
@@ -29,8 +30,11 @@ export async function reconcileOptions(
     ...meaning({ destination }, found),
     writeConcern: { w: 'majority' },
   };
-  await confirm(signal);
-  await destination.router.command(found.database, command, { signal });
+  const { router: client } = destination;
+  await betweenBuilds({ client, signal, builds }, found, async () => {
+    await confirm(signal);
+    await client.command(found.database, command, { signal });
+  });
 }
 
 /** The fields of `collMod` that change some options; an option that the source no longer has gets its default. */

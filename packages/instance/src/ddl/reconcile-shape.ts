@@ -8,7 +8,7 @@ import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { isRefusedByDocument } from '../cluster/failure.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { drop, type LedDestination, findByUuid } from './destination-collections.js';
-import { reconcileIndexes } from './reconcile-indexes.js';
+import { abandonBuilds, reconcileIndexes } from './reconcile-indexes.js';
 import { reconcileOptions } from './reconcile-options.js';
 import { reconcileViews } from './reconcile-views.js';
 
@@ -62,6 +62,7 @@ export async function reconcileShape(
   );
   const passing: unknown[] = [];
   await mapBounded(pairs, collectionsParallel, async ({ entry, there, plan }) => {
+    await abandonBuilds(deps, plan, there, signal);
     await reconcileOptions(deps, entry, there, signal);
     try {
       await reconcileIndexes(deps, plan, there, signal);

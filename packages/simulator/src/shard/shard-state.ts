@@ -61,7 +61,7 @@ export class ShardState {
   readonly interruption = new Interruption();
   readonly lock: GlobalLock;
   readonly exclusive: ExclusiveUse;
-  readonly builds = new RunningBuilds();
+  readonly builds = new RunningBuilds(this.interruption);
   readonly coordinators = new Coordinators();
   readonly ttl: TtlMonitor;
   /** Which documents a shard of a cluster owns now. Undefined where it owns all. */

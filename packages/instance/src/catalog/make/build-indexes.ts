@@ -8,6 +8,7 @@ import { neededIndex } from '../plan/index-plan.js';
 import { type SkippedIndex, skippedIndexOf } from '../plan/skipped-index.js';
 import { namespaceOf } from '../namespace.js';
 import { serverErrorCode } from '../../cluster/server-error-code.js';
+import { betweenBuilds, BuildsUnderWay, untilBuilt } from './builds-under-way.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
 import { type PresentIndexes, presentIndexes } from './present-indexes.js';
@@ -30,7 +31,7 @@ export async function buildIndexes(
 ): Promise<number> {
   if (wanted.length === 0) return 0;
   const namespace = namespaceOf(plan.entry);
-  const present = await presentIndexes(building, plan);
+  const present = await settledIndexes(building, plan, wanted);
   const missing = wanted.filter((index) => !isPresent(namespace, index, present));
   const refusals = missing.length > 0 ? await createIndexes(building, plan, missing) : [];
   for (const index of wanted) {
@@ -45,6 +46,32 @@ export async function buildIndexes(
   return missing.length;
 }
 
+/**
+ * The indexes of a collection once it builds none of the wanted ones any more: a former leader, or a call whose
+ * connection was cut, may have begun them. Those that have failed meanwhile are missing.
+ * @throws ConvoyError `catalogDiffers` if another index of such a name is being built
+ */
+async function settledIndexes(
+  building: IndexBuilding,
+  plan: CollectionPlan,
+  wanted: readonly Document[],
+): Promise<PresentIndexes> {
+  const namespace = namespaceOf(plan.entry);
+  let present = await presentIndexes(building, plan);
+  const unfinished = (): string[] =>
+    wanted.flatMap((index) => {
+      const name = index.name as string;
+      if (present.isBuilding(name, (found) => !isBuiltAs(found, index))) throw differentIndex(namespace, name);
+      return present.isBuilding(name) ? [name] : [];
+    });
+  if (unfinished().length === 0) return present;
+  await untilBuilt(building, plan.entry, async () => {
+    present = await presentIndexes(building, plan);
+    return unfinished();
+  });
+  return present;
+}
+
 /** Runs `collMod` on one index. */
 export function changeIndex(building: IndexBuilding, plan: CollectionPlan, index: Document): Promise<void> {
   return changeCollection(building, plan, { index });
@@ -52,13 +79,16 @@ export function changeIndex(building: IndexBuilding, plan: CollectionPlan, index
 
 /** Runs `collMod`. */
 export async function changeCollection(
-  { client, signal, confirm, meaning }: IndexBuilding,
+  building: IndexBuilding,
   { entry }: CollectionPlan,
   change: Document,
 ): Promise<void> {
-  await confirm();
+  const { client, signal, confirm, meaning } = building;
   const command = { collMod: entry.name, ...change, ...meaning, writeConcern: { w: 'majority' } };
-  await client.command(entry.database, command, { signal });
+  await betweenBuilds(building, entry, async () => {
+    await confirm();
+    await client.command(entry.database, command, { signal });
+  });
 }
 
 /**
@@ -68,12 +98,12 @@ export async function changeCollection(
  * same: another value would conflict with an index that the first attempt has built.
  */
 export async function sendCreateIndexes(
-  { client, signal, confirm, meaning }: IndexBuilding,
+  building: IndexBuilding,
   plan: CollectionPlan,
   indexes: readonly Document[],
   now_seconds = Date.now() / MILLISECONDS_PER_SECOND,
 ): Promise<void> {
-  await confirm();
+  const { client, signal, confirm, meaning, builds } = building;
   const specifications = indexes.map((index) => buildSpecification(index, plan.options.collation, now_seconds));
   const command = {
     createIndexes: plan.entry.name,
@@ -81,8 +111,37 @@ export async function sendCreateIndexes(
     ...meaning,
     writeConcern: { w: 'majority' },
   };
-  await client.command(plan.entry.database, command, { signal });
+  const send = async (quorum: Document): Promise<void> => {
+    await confirm();
+    await client.command(plan.entry.database, { ...command, ...quorum }, { signal });
+  };
+  const { database, name } = plan.entry;
+  const names = indexes.map((index) => index.name as string);
+  await (builds ?? new BuildsUnderWay()).during(
+    { cluster: 'destination', database, name, indexes: names },
+    async () => {
+      try {
+        await send(majorityQuorum);
+      } catch (failure) {
+        if (!QUORUM_CODES.has(codeOf(failure))) throw failure;
+        // A set whose parameters or members do not allow this quorum: its own default counts.
+        await send({});
+      }
+    },
+  );
 }
+
+/**
+ * A build ends once a majority has it, as a write does. By default it waits for all voting members: one that is away
+ * would hold it for as long as it is. Servers and routers take the field from 4.4 on.
+ */
+const majorityQuorum = { commitQuorum: 'majority' };
+
+/** Codes by which a server may refuse a quorum; the first one has other reasons too, which the second attempt shows. */
+const QUORUM_CODES: ReadonlySet<number | null> = new Set([
+  serverErrorCode.badValue,
+  serverErrorCode.unsatisfiableCommitQuorum,
+]);
 
 /** An index that the destination refuses to build. */
 interface Refusal {
@@ -172,7 +231,6 @@ function isRefusal(failure: unknown): boolean {
 const CODES_OF_OTHER_CAUSES: ReadonlySet<number> = new Set([
   serverErrorCode.namespaceExists,
   serverErrorCode.commandNotSupportedOnView,
-  serverErrorCode.backgroundOperationInProgress,
 ]);
 
 /** Codes for an index that exists; the second one if its TTL has other seconds, for example because it is off. */
@@ -188,7 +246,11 @@ const CODES_OF_PRESENT_INDEXES: ReadonlySet<number | null> = new Set([
 function isPresent(namespace: string, wanted: Document, present: PresentIndexes): boolean {
   const name = wanted.name as string;
   if (!present.some(name, (found) => !isBuiltAs(found, wanted))) return present.every(name);
-  throw new ConvoyError('catalogDiffers', `The destination has a different index named ${name} on ${namespace}.`);
+  throw differentIndex(namespace, name);
+}
+
+function differentIndex(namespace: string, name: string): ConvoyError {
+  return new ConvoyError('catalogDiffers', `The destination has a different index named ${name} on ${namespace}.`);
 }
 
 /** Whether two indexes in portable form are the same but for the seconds of a TTL, which `collMod` sets later. */

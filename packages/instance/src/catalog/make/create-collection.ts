@@ -6,6 +6,7 @@ import { codeOf, failureName } from '../../cluster/failure.js';
 import { buildIndexes } from './build-indexes.js';
 import { makeDatabase } from './make-database.js';
 import { createOptions, droppedWarning, optionDifferences } from '../collection-options.js';
+import type { BuildsUnderWay } from './builds-under-way.js';
 import type { SkipIndex } from './index-building.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { holdsDocuments } from '../read/holds-documents.js';
@@ -37,6 +38,8 @@ export interface Making {
   onWarning?: ((warning: Warning) => void) | undefined;
   /** Skips an index that the destination cannot build; absent: every index must be built. */
   skip?: SkipIndex | undefined;
+  /** Is told of index builds that are waited for. */
+  builds?: BuildsUnderWay | undefined;
 }
 
 /**
@@ -49,13 +52,13 @@ export interface Making {
  * refuses; otherwise what the client throws
  */
 export async function createCollection(making: Making, plan: CollectionPlan): Promise<CreatedCollection> {
-  const { destination, signal, confirm, skip } = making;
+  const { destination, signal, confirm, skip, builds } = making;
   const { database, name, uuid } = plan.entry;
   const created = await ensureCreated(making, plan);
   if (plan.entry.type === 'collection') {
     const temporary = plan.indexes.flatMap((index) => (index.temporary === null ? [] : [index.temporary]));
     if (plan.sharding !== null) await ensureSharded(making, plan, temporary);
-    await buildIndexes({ client: destination.router, signal, confirm, skip }, plan, temporary);
+    await buildIndexes({ client: destination.router, signal, confirm, skip, builds }, plan, temporary);
   }
   return { database, name, sourceUuid: uuid, destinationUuid: created.uuid };
 }

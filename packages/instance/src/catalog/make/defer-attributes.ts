@@ -21,8 +21,9 @@ const HELPER_NAME = `${TEMPORARY_INDEX_PREFIX}shard_key`;
  * @param plan for the catalog that both clusters have, in which the destination has every index in its final form
  * @throws what the client throws; as `buildIndexes`
  */
-export async function deferAttributes({ destination, signal, confirm }: Making, plan: DestinationPlan): Promise<void> {
-  const deferring = { client: destination.router, signal, confirm };
+export async function deferAttributes(making: Making, plan: DestinationPlan): Promise<void> {
+  const { destination, signal, confirm, builds } = making;
+  const deferring = { client: destination.router, signal, confirm, builds };
   const collections = plan.collections.filter(({ entry }) => entry.type === 'collection');
   await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) => deferCollection(deferring, collection));
 }

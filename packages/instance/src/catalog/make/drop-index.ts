@@ -1,20 +1,25 @@
 import { codeOf } from '../../cluster/failure.js';
 import { serverErrorCode } from '../../cluster/server-error-code.js';
+import { betweenBuilds } from './builds-under-way.js';
 import type { IndexBuilding } from './index-building.js';
 
 /**
- * Drops an index of the destination; a missing index is no error.
+ * Drops an index of the destination; a missing index is no error. One that is being built alone is no more. Others
+ * that are being built are waited for.
  * @throws what `confirm` or the client throws
  */
 export async function dropIndex(
-  { client, signal, confirm, meaning }: IndexBuilding,
+  building: IndexBuilding,
   collection: { database: string; name: string },
   name: string,
 ): Promise<void> {
-  await confirm();
+  const { client, signal, confirm, meaning } = building;
+  const command = { dropIndexes: collection.name, index: name, ...meaning, writeConcern: { w: 'majority' } };
   try {
-    const command = { dropIndexes: collection.name, index: name, ...meaning, writeConcern: { w: 'majority' } };
-    await client.command(collection.database, command, { signal });
+    await betweenBuilds(building, collection, async () => {
+      await confirm();
+      await client.command(collection.database, command, { signal });
+    });
   } catch (failure) {
     if (codeOf(failure) !== serverErrorCode.indexNotFound) throw failure;
   }

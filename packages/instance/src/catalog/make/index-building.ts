@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import type { NodeClient } from '../../cluster/node-client.js';
+import type { BuildsUnderWay } from './builds-under-way.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import type { SkippedIndex } from '../plan/skipped-index.js';
 
@@ -13,6 +14,8 @@ export interface IndexBuilding {
   meaning?: Document;
   /** Skips an index that the destination cannot build and no shard key needs; absent: every index must be built. */
   skip?: SkipIndex | undefined;
+  /** Is told of builds that are waited for. */
+  builds?: BuildsUnderWay | undefined;
   /** Absent while no document of the destination is outdated. */
   mayPass?: MayPass | undefined;
 }

@@ -3,16 +3,27 @@ import { portableIndex } from '../index-spec.js';
 import { namespaceOf } from '../namespace.js';
 import type { IndexBuilding } from './index-building.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
-import { indexStatsByShard, listIndexes } from '../read/read-indexes.js';
+import { indexStatsByShard, listIndexes, type NodeIndexes } from '../read/read-indexes.js';
 
-/** The indexes that the shards of one collection have, in portable form (`portableIndex`). */
+/** The finished indexes that the shards of one collection have, in portable form (`portableIndex`). */
 export class PresentIndexes {
-  /** @param perShard at least one list */
-  constructor(private readonly perShard: readonly (readonly Document[])[]) {}
+  /**
+   * @param perShard at least one list, of finished indexes
+   * @param building those that any shard is still building
+   */
+  constructor(
+    private readonly perShard: readonly (readonly Document[])[],
+    readonly building: readonly Document[] = [],
+  ) {}
 
   /** Number of different names. */
   get size(): number {
-    return new Set(this.perShard.flat().map(({ name }) => name as string)).size;
+    return new Set([...this.perShard.flat(), ...this.building].map(({ name }) => name as string)).size;
+  }
+
+  /** Whether a shard is still building an index of this name that passes the test. */
+  isBuilding(name: string, test: (index: Document) => boolean = () => true): boolean {
+    return this.building.some((index) => index.name === name && test(index));
   }
 
   /** The indexes that every shard has, as the first one has them. */
@@ -31,6 +42,8 @@ export class PresentIndexes {
   }
 }
 
+const none: NodeIndexes = { ready: [], building: [] };
+
 /**
  * The indexes of a collection on each of its shards: a broadcast may have failed on some. A router lists those of one
  * shard alone, which is all if the collection is on one shard. A user without the privilege `indexStats` sees no more.
@@ -41,7 +54,11 @@ export async function presentIndexes(
 ): Promise<PresentIndexes> {
   const ofShards = sharding === null ? [] : [...(await indexStatsByShard(client, entry, signal)).values()];
   const perShard =
-    ofShards.length > 0 ? ofShards : [(await listIndexes(client, entry.database, entry.name, signal)) ?? []];
+    ofShards.length > 0 ? ofShards : [(await listIndexes(client, entry.database, entry.name, signal)) ?? none];
   const namespace = namespaceOf(entry);
-  return new PresentIndexes(perShard.map((list) => list.map((index) => portableIndex(namespace, index).index)));
+  const portable = (index: Document): Document => portableIndex(namespace, index).index;
+  return new PresentIndexes(
+    perShard.map(({ ready }) => ready.map(portable)),
+    perShard.flatMap(({ building }) => building.map(portable)),
+  );
 }

@@ -30,12 +30,12 @@ interface Restoring extends IndexBuilding {
  * temporary nor its final form; otherwise what the client throws
  */
 export async function restoreAttributes(
-  { destination, signal, confirm }: Making,
+  { destination, signal, confirm, builds }: Making,
   plan: DestinationPlan,
 ): Promise<void> {
   const collections = plan.collections.filter((collection) => needsRestoring(collection));
   const conversion = uniqueConversion(destination.version);
-  const restoring = { client: destination.router, conversion, signal, confirm };
+  const restoring = { client: destination.router, conversion, signal, confirm, builds };
   const refusals = await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) =>
     restoreUnique(restoring, collection),
   );

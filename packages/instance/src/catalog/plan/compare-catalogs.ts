@@ -75,8 +75,10 @@ function compareIndexes(expected: CatalogEntry, found: CatalogEntry, options: Co
       .filter((index) => !isIdIndex(index))
       .map((index) => [index.name as string, portableIndex(namespaceOf(found), index).index]),
   );
+  const building = new Set((found.buildingIndexes ?? []).map(({ name }) => name as string));
   const wrong = wanted.flatMap((index) => {
     const there = present.get(index.name as string);
+    if (building.has(index.name as string)) return [];
     if (there === undefined) return [difference('index', expected, `${String(index.name)} is missing`)];
     const attributes = differingAttributes(index, there);
     return attributes.length === 0
@@ -87,7 +89,9 @@ function compareIndexes(expected: CatalogEntry, found: CatalogEntry, options: Co
   const extra = [...present.keys(), ...(found.inconsistentIndexes ?? []).map(({ index }) => index)]
     .filter((name) => !names.has(name))
     .map((name) => difference('index', expected, `${name} is extra`));
-  return [...wrong, ...extra];
+  // One that is being built may yet fail: it is no index.
+  const unfinished = [...building].map((name) => difference('index', expected, `${name} is being built`));
+  return [...wrong, ...extra, ...unfinished];
 }
 
 function differingAttributes(a: Document, b: Document): string[] {

@@ -44,6 +44,23 @@ export function decodeIndex(bytes: Uint8Array): Document {
   return plain;
 }
 
+/** An index as a node lists it. */
+export interface ListedIndex {
+  index: Document;
+  /** Whether it is still being built: queries do not use it yet, and it may never be finished. */
+  building: boolean;
+}
+
+/**
+ * Decodes one document of `listIndexes` with `includeBuildUUIDs`: the specification is embedded where the index is
+ * being built.
+ */
+export function decodeListedIndex(bytes: Uint8Array): ListedIndex {
+  const spec = findElement(bytes, 'spec');
+  const building = spec !== null && findElement(bytes, 'buildUUID') !== null;
+  return { index: decodeIndex(building ? readDocument(bytes, spec) : bytes), building };
+}
+
 /** Decodes one document of `$indexStats`, with its specification as `decodeIndex` does. */
 export function decodeIndexStats(bytes: Uint8Array): Document {
   const spec = findElement(bytes, 'spec');

@@ -89,10 +89,15 @@ async function readEntry(
   }
   const found = await readIndexes(cluster, listed, placement.sharding, signal);
   if (found === null) return null;
-  const { indexes, inconsistent } = found;
+  const { indexes, building, inconsistent } = found;
   const size = await readSize(cluster.router, database, name, signal);
   return {
-    entry: { database, name, type: 'collection', uuid, options, indexes, ...placement, ...size },
+    entry: {
+      ...{ database, name, type: 'collection', uuid, options, indexes },
+      ...(building.length > 0 ? { buildingIndexes: building } : {}),
+      ...placement,
+      ...size,
+    },
     inconsistent,
   };
 }

@@ -11,7 +11,7 @@ import { applyWriteBlock } from '../migration/write-blocks.js';
  * every step.
  */
 export async function beginReverse(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records, taskRecords, watch, leaderEpoch } = deps;
+  const { runtime, destination, records, taskRecords, watch, builds, leaderEpoch } = deps;
   await taskRecords.resetAfterSwap(swapsOf(watch.view.record), signal);
   stepDone('tasksRestarted');
   await applyWriteBlock(deps, 'destination', signal);
@@ -22,7 +22,8 @@ export async function beginReverse(deps: LeaderDependencies, signal: AbortSignal
   stepDone('reverseFenceMade');
   const plan = planOf(deps, await readStartCatalog(deps, signal));
   const confirm = () => records.confirmLeader(leaderEpoch, signal);
-  await runtime.retrying('defer attributes', () => deferAttributes({ destination, signal, confirm }, plan), signal);
+  const making = { destination, signal, confirm, builds };
+  await runtime.retrying('defer attributes', () => deferAttributes(making, plan), signal);
   stepDone('attributesDeferred');
   await records.updateAsLeader(leaderEpoch, { phase: 'syncing' }, signal);
   stepDone('reverseSyncStarted');

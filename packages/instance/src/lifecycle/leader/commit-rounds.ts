@@ -8,6 +8,7 @@ import type { CommitRound } from '../../store/migration-record.js';
 import { storeEntries } from '../../store/task-storage.js';
 import { refuseDifferences } from './commit.js';
 import type { DdlLeader } from './ddl-leader.js';
+import { untilSourceHasBuilt } from './lasting-builds.js';
 import { finalTotal } from './final-total.js';
 import { lateWrites, totalOf } from './late-writes.js';
 import {
@@ -60,6 +61,12 @@ export async function drainRounds(deps: LeaderDependencies, ddlChanges: DdlLeade
     stepDone('roundDrained');
     await ddlChanges.compare(signal);
     const [catalog, found] = await Promise.all([ddlChanges.readSource(signal), readDestinationCatalog(deps, signal)]);
+    if (deps.builds.isSourceBuilding) {
+      await untilSourceHasBuilt(deps, ddlChanges, signal);
+      // It has no writers to blame.
+      drainedRounds -= 1;
+      continue;
+    }
     if (totalOf(lateWrites(watch.view, catalog)) > 0) continue;
     differences = compareCatalogs(catalog, found, comparisonOf(deps, 'temporary'));
     stepDone('definitionsCompared');

@@ -87,11 +87,11 @@ async function finishCatalog(deps: LeaderDependencies, catalog: Catalog, signal:
 
 /** Indexes that documents violate stay plain, if the user has chosen so. */
 async function restore(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records, leaderEpoch } = deps;
+  const { runtime, destination, records, builds, leaderEpoch } = deps;
   const confirm = () => records.confirmLeader(leaderEpoch, signal);
   for (;;) {
     const plan = planOf(deps, catalog);
-    const making = { destination, signal, confirm };
+    const making = { destination, signal, confirm, builds };
     try {
       await runtime.retrying('restore attributes', () => restoreAttributes(making, plan), signal);
       return;

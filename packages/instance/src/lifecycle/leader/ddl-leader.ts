@@ -75,6 +75,7 @@ export class DdlLeader {
       // Also stops a leader that was frozen: one with an old epoch changes nothing.
       confirm: (each) => records.raiseDdlChanges(leaderEpoch, { done: ledger.done }, each),
       skip: skipping(deps),
+      builds: deps.builds,
     });
   }
 

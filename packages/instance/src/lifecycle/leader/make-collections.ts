@@ -35,17 +35,14 @@ export async function makeCollections(
   signal: AbortSignal,
   onWarning?: (warning: Warning) => void,
 ): Promise<CreatedCollection[]> {
-  const { runtime, destination, leaderEpoch } = deps;
+  const { runtime, destination, builds, leaderEpoch } = deps;
   const onProgress = deps.onIndexProgress.bind(deps);
   const confirm = () => deps.records.confirmLeader(leaderEpoch, signal);
+  const making = { destination, signal, confirm, onWarning, skip: skipping(deps), builds };
   for (let clearings = 0; ; clearings += 1) {
     await confirm();
     try {
-      return await runtime.retrying(
-        'make collections',
-        () => createCollections({ destination, signal, confirm, onWarning, skip: skipping(deps) }, plan, onProgress),
-        signal,
-      );
+      return await runtime.retrying('make collections', () => createCollections(making, plan, onProgress), signal);
     } catch (error) {
       const isLeft =
         hasPredecessor(deps.watch.view.record, leaderEpoch) &&

@@ -13,7 +13,7 @@ import { isReplacedIndex, reconcileShape, type ShapeDependencies } from '../../d
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { runTogether, type Task } from '../../store/run-together.js';
-import { definitionsWarning, hasWarning, recordWarning } from '../migration/recorded-warnings.js';
+import { buildsWarning, definitionsWarning, hasWarning, recordWarning } from '../migration/recorded-warnings.js';
 import { plannedIndexes } from '../migration/index-scope.js';
 import {
   type LeaderDependencies,
@@ -23,6 +23,7 @@ import {
 } from '../migration/migration-dependencies.js';
 import { FollowedSource } from './followed-source.js';
 import type { JournalApplier } from './journal-applier.js';
+import { sourceBuilds } from './lasting-builds.js';
 import { RefusedBuilds } from './refused-builds.js';
 import { refuseOtherShards } from './refuse-other-shards.js';
 import { withFollowedSharding } from './source-ddl.js';
@@ -30,12 +31,15 @@ import { withFollowedSharding } from './source-ddl.js';
 /** Minimum interval between comparisons of the catalogs, however much changes. */
 const compareMin_ms = 500;
 
+/** Interval between comparisons while the source builds an index: no commit is offered meanwhile. */
+const sourceBuilds_ms = 2_000;
+
 /** Definitions that differ for this long do not only change just now. */
 const lasting_ms = 30_000;
 
 const buildLasts =
   'Convoy is bringing indexes, options or views of the destination into line with the source, which takes long where ' +
-  'it builds an index. Until it is done no commit is offered.';
+  'it builds an index. Until it is done no commit is offered, and one that has begun waits.';
 
 /** The journal of the migration, as the comparison of the catalogs reads and extends it. */
 export interface LedJournal {
@@ -66,6 +70,8 @@ export class ReconciledCatalogs {
   ) {
     this.#followed = new FollowedSource(deps);
     this.#refusedBuilds = new RefusedBuilds(deps);
+    // A build that an earlier leader has named keeps commits from being offered until it is looked for.
+    this.#compareSoon = hasWarning(deps.watch.view.record, buildsWarning);
   }
 
   /** Has the catalogs compared soon: a definition has changed. */
@@ -80,6 +86,7 @@ export class ReconciledCatalogs {
     const catalog = withFollowedSharding(this.deps, await this.#followed.read(signal), entries);
     refuseExpiring(record.options, catalog);
     refuseUnmappable(remapOf(record), catalog);
+    this.deps.builds.noteSource(sourceBuilds(catalog));
     return catalog;
   }
 
@@ -110,6 +117,7 @@ export class ReconciledCatalogs {
       const reconcile: Task = (each) => this.#reconcile(now, found, { onIndexProgress, mayPass }, each);
       await (onIndexProgress === undefined ? this.#warnWhileLasting(reconcile, signal) : reconcile(signal));
       this.#refusedBuilds.clear();
+      this.deps.builds.noteLooked();
       await this.#noteFailure(null, signal);
       return true;
     } catch (error) {
@@ -140,7 +148,7 @@ export class ReconciledCatalogs {
           () => false,
         );
         const { record } = watch.view;
-        if (!isLasting || record.phase !== 'syncing' || hasWarning(record, definitionsWarning)) return;
+        if (!isLasting || hasWarning(record, definitionsWarning)) return;
         await recordWarning(this.deps, definitionsWarning, buildLasts, each);
       },
     ]);
@@ -167,7 +175,12 @@ export class ReconciledCatalogs {
     let took_ms = 0;
     for (;;) {
       const since_ms = clock.monotonic_ms();
-      const isDue = () => this.#compareSoon || clock.monotonic_ms() - since_ms >= config.catalogInterval_seconds * 1000;
+      // No event shows that a build of the source has failed.
+      const interval_ms = () =>
+        this.deps.builds.isSourceBuilding
+          ? Math.min(sourceBuilds_ms, config.catalogInterval_seconds * 1000)
+          : config.catalogInterval_seconds * 1000;
+      const isDue = () => this.#compareSoon || clock.monotonic_ms() - since_ms >= interval_ms();
       // Large catalogs take long to read: reading may take at most half of the time.
       await clock.sleep(Math.max(compareMin_ms, took_ms), signal);
       while (!isDue()) await clock.sleep(compareMin_ms, signal);

@@ -1,4 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { BuildsUnderWay } from '../../catalog/make/builds-under-way.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { restoredEntry, storedEntry } from '../../catalog/stored-catalog.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
@@ -40,7 +41,11 @@ export async function swapWhenRequested(deps: MigrationDependencies, signal: Abo
   );
   while (!isSwapped(watch.view)) {
     if (fleet.isLeader())
-      await leadUnlessDeposed(deps, (leaderEpoch) => swapAsLeader({ ...deps, leaderEpoch }, signal), signal);
+      await leadUnlessDeposed(
+        deps,
+        (leaderEpoch) => swapAsLeader({ ...deps, leaderEpoch, builds: new BuildsUnderWay(runtime.clock) }, signal),
+        signal,
+      );
     else await runtime.clock.sleep(leadershipInterval_ms, signal);
     await watch.refresh(signal);
   }

@@ -10,6 +10,7 @@ import type { CompareOptions } from '../../catalog/plan/compare-catalogs.js';
 import { readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
 import { restoredEntry } from '../../catalog/stored-catalog.js';
+import type { BuildsUnderWay } from '../../catalog/make/builds-under-way.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { timeAboveAll, wakeStreams } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
@@ -40,6 +41,8 @@ export interface MigrationDependencies {
 /** What the leader of a migration has; its writes change nothing once another epoch is recorded. */
 export interface LeaderDependencies extends MigrationDependencies {
   leaderEpoch: number;
+  /** The index builds that it waits for now. */
+  builds: BuildsUnderWay;
 }
 
 /** Both clusters of a direction, and how calls to them are repeated. */

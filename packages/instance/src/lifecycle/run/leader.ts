@@ -1,4 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { BuildsUnderWay } from '../../catalog/make/builds-under-way.js';
 import { runTogether } from '../../store/run-together.js';
 import { commit } from '../leader/commit.js';
 import { drainRounds } from '../leader/commit-rounds.js';
@@ -7,6 +8,7 @@ import { buildDeferredIndexes } from '../leader/deferred-indexes.js';
 import { beginReverse } from '../leader/begin-reverse.js';
 import { finalTotal } from '../leader/final-total.js';
 import { initialise } from '../leader/initialise.js';
+import { warningOfBuilds } from '../leader/lasting-builds.js';
 import { leadershipInterval_ms, leadUnlessDeposed } from '../leader/lead-unless-deposed.js';
 import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
 import { allTasks, type MigrationView } from '../migration/migration-watch.js';
@@ -18,7 +20,8 @@ export async function leadWhenElected(deps: MigrationDependencies, signal: Abort
   for (;;) {
     await deps.watch.until((seen) => allTasks(seen, (task) => task.started), signal);
     if (!(await isElected(deps, signal))) return;
-    if (await leadUnlessDeposed(deps, (leaderEpoch) => lead({ ...deps, leaderEpoch }, signal), signal)) return;
+    const builds = new BuildsUnderWay(deps.runtime.clock);
+    if (await leadUnlessDeposed(deps, (leaderEpoch) => lead({ ...deps, leaderEpoch, builds }, signal), signal)) return;
   }
 }
 
@@ -35,7 +38,7 @@ async function lead(deps: LeaderDependencies, signal: AbortSignal): Promise<void
   await untilLeaseIsHeld(deps, signal);
   const { runtime, leaderEpoch } = deps;
   runtime.logger.info({ event: 'leading', leaderEpoch }, 'this instance leads');
-  await leadWith(deps, signal);
+  await warningOfBuilds(deps, (each) => leadWith(deps, each), signal);
 }
 
 /**

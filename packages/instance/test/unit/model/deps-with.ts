@@ -19,7 +19,7 @@ interface GivenRuntime extends Partial<Pick<Runtime, 'retrying'>> {
 
 /** What a test gives of the parts of a migration. */
 interface Given extends Partial<
-  Pick<LeaderDependencies, 'source' | 'destination' | 'onIndexProgress' | 'leaderEpoch'>
+  Pick<LeaderDependencies, 'source' | 'destination' | 'onIndexProgress' | 'leaderEpoch' | 'builds'>
 > {
   runtime?: GivenRuntime;
   fleet?: Partial<Fleet>;

@@ -78,6 +78,7 @@ export function collMod(context: CommandContext): Doc {
   if (body.has('pipeline')) throw failure.invalidOptions("'pipeline' option only supported on a view");
   state.writeBlock.refuse(collection.db, collection.name);
   const reply: Doc = new Map();
+  state.builds.refuseOther(collection);
   if (index instanceof Map) changeIndex(features, collection, index, dryRun, reply);
   if (dryRun) return reply;
   refuseOwnValidator(body, features);

@@ -35,6 +35,7 @@ export function drop(context: CommandContext): Doc {
 /** Drops a collection with its event, and closes its cursors. @param fromMigrate another shard's event represents it */
 export function dropCollection(state: ShardState, collection: Collection, fromMigrate = false): void {
   state.writeBlock.refuse(collection.db, collection.name);
+  state.builds.forget(collection);
   const clusterTime = state.oplog.nextTime();
   removeCollection(state, collection, timeKey(clusterTime));
   state.oplog.append(clusterTime, [{ kind: 'drop', target: collection.target, fromMigrate }]);

@@ -1,13 +1,14 @@
 import { Double, Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
-import { numberOf } from '../../node/doc-fields.js';
+import { isTrue, numberOf } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { documentText } from '../../bson/text.js';
 import { completeReply, firstBatchReply } from '../cursor/cursor-reply.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { DocumentSource } from '../read/document-source.js';
 import { failure } from '../failure.js';
+import { isPresent } from '../index-spec/conflict.js';
 import { buildIndexes, refuseUnbuildableTogether } from '../index-spec/build.js';
 import { normalizedSpec, refuseInvalidSpecs, resolvedSpec } from '../index-spec/normalize.js';
 import { refuseUnbuildable } from '../index-spec/option-rules.js';
@@ -25,8 +26,31 @@ import { requireExpectedCollection } from './expected-collection.js';
 /** `createIndexes`: builds missing indexes, and creates a missing collection. */
 export function createIndexes(context: CommandContext): Doc | Promise<Doc> {
   const { state, request } = context;
+  const collection = state.catalog.collection(targetNamespace(context));
+  if (collection !== undefined && state.builds.concern(collection)) return createLater(context, collection);
   if (state.builds.point?.active !== true) return createNow(context);
   return state.builds.pass(request).then(() => state.writeBlock.actAs(request.connection, () => createNow(context)));
+}
+
+/** Waits for builds of the same indexes, as servers do, and lets others hang. */
+async function createLater(context: CommandContext, collection: Collection): Promise<Doc> {
+  const { state, request } = context;
+  const finish = (): Doc => state.writeBlock.actAs(request.connection, () => createNow(context));
+  const known = collection.options.get('collation');
+  const given = request.body.get('indexes');
+  const specs = (Array.isArray(given) ? given : [])
+    .filter((spec) => spec instanceof Map)
+    .map((spec) => checkedSpec(state.features, resolvedSpec(spec, known instanceof Map ? known : undefined)));
+  const has = (indexes: readonly Doc[], spec: Doc): boolean =>
+    isPresent(state.features, spec, { indexes: indexes.map((one) => ({ definition: { spec: one } })) });
+  for (;;) {
+    const standing = collection.indexes.map(({ definition }) => definition.spec);
+    const missing = specs.filter((spec) => !has(standing, spec));
+    const other = state.builds.of(collection).find((build) => missing.some((spec) => has(build.specs, spec)));
+    if (other === undefined)
+      return missing.length === 0 ? finish() : state.builds.run(collection, missing, request, finish);
+    await state.builds.untilEnded(other, request);
+  }
 }
 
 function createNow(context: CommandContext): Doc {
@@ -59,7 +83,9 @@ function createNow(context: CommandContext): Doc {
   const note =
     after === before ? 'all indexes already exist' : after < before + specs.length ? 'index already exists' : undefined;
   if (after > before || !existed)
-    reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
+    reply
+      .set('createdCollectionAutomatically', !existed)
+      .set('commitQuorum', request.body.get('commitQuorum') ?? 'votingMembers');
   return note === undefined ? reply : reply.set('note', note);
 }
 
@@ -103,7 +129,7 @@ function refuseForeignOptions(version: ServerVersion, spec: Doc): void {
 }
 
 /** `dropIndexes`: by name, by key, several names, or `*` for all but `_id_`. */
-export function dropIndexes(context: CommandContext): Doc {
+export function dropIndexes(context: CommandContext): Doc | Promise<Doc> {
   const { state, request } = context;
   const namespace = targetNamespace(context);
   const collection = state.catalog.collection(namespace);
@@ -112,6 +138,7 @@ export function dropIndexes(context: CommandContext): Doc {
   if (collection === undefined) throw failure.namespaceNotFound(`ns not found ${namespace}`);
   const was = collection.indexes.length;
   const wanted = request.body.get('index');
+  if (state.builds.of(collection).length > 0) return dropBuilds(context, collection, wanted);
   const reply: Doc = new Map<string, Value>([['nIndexesWas', new Int32(was)]]);
   if (wanted === '*') {
     removeIndexes(
@@ -126,6 +153,17 @@ export function dropIndexes(context: CommandContext): Doc {
     : [indexNamed(collection, wanted)];
   removeIndexes(state, collection, names);
   return reply;
+}
+
+/** Ends builds, if the command means all indexes of theirs. @throws CommandError 12587 for other indexes meanwhile */
+async function dropBuilds(context: CommandContext, collection: Collection, wanted: Value | undefined): Promise<Doc> {
+  const { state, request } = context;
+  const names = wanted === '*' ? wanted : Array.isArray(wanted) ? wanted : [wanted ?? null];
+  const was = collection.indexes.length + state.builds.of(collection).flatMap(({ specs }) => specs).length;
+  const isDropped = await state.builds.drop(collection, names);
+  state.builds.refuseOther(collection);
+  if (isDropped && names !== '*') return new Map<string, Value>([['nIndexesWas', new Int32(was)]]);
+  return state.writeBlock.actAs(request.connection, () => dropIndexes(context));
 }
 
 function indexNamed(collection: Collection, wanted: Value | undefined): string {
@@ -172,7 +210,18 @@ export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   if (state.catalog.view(namespace)?.type === 'timeseries') return completeReply([], namespace);
   refuseView(state, namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns does not exist: ${namespace}`);
-  const specs = collection.indexes.map(({ definition }) => inListOrder(state.version, listedSpec(definition.spec)));
+  const shown = (spec: Doc): Doc => inListOrder(state.version, listedSpec(spec));
+  const showsBuilds = isTrue(request.body.get('includeBuildUUIDs'));
+  const building = state.builds.of(collection).flatMap((build) =>
+    build.specs.map((spec): Doc => {
+      if (!showsBuilds) return shown(spec);
+      return new Map<string, Value>([
+        ['spec', shown(spec)],
+        ['buildUUID', build.uuid],
+      ]);
+    }),
+  );
+  const specs = [...collection.indexes.map(({ definition }) => shown(definition.spec)), ...building];
   const cursorOptions = request.body.get('cursor');
   const batchSize = cursorOptions instanceof Map ? numberOf(cursorOptions.get('batchSize')) : undefined;
   if (batchSize === undefined || specs.length <= batchSize) return completeReply(specs, namespace);

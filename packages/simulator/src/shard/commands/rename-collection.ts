@@ -34,6 +34,7 @@ export function renameCollection(context: CommandContext): Doc {
     throw failure.namespaceExists('target namespace exists');
   if (state.catalog.view(to) !== undefined)
     throw failure.namespaceExists(`a view already exists with that name: ${to}`);
+  for (const each of [source, target]) if (each !== undefined) state.builds.refuseOther(each);
   if (splitNamespace(from).db === splitNamespace(to).db)
     rename(state, source, to, target, isTrue(request.body.get('fromMigrate')));
   else moveToDatabase(state, source, to, target);

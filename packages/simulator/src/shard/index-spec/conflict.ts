@@ -4,16 +4,20 @@ import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { documentText } from '../../bson/text.js';
-import type { Collection } from '../storage/collection.js';
 
 /** Options that may differ between two descriptions of the same index. */
 const IGNORED: ReadonlySet<string> = new Set(['v', 'name', 'background', 'ns', 'hidden']);
+
+/** Indexes with their descriptions. */
+interface Described {
+  readonly indexes: readonly { readonly definition: { readonly spec: Doc } }[];
+}
 
 /**
  * Compares a requested index with existing ones: first with the one of its name, then with a similar one.
  * @throws CommandError 85 or 86 where it equals neither and conflicts
  */
-export function isPresent(version: ServerVersion, requested: Doc, { indexes }: Pick<Collection, 'indexes'>): boolean {
+export function isPresent(version: ServerVersion, requested: Doc, { indexes }: Described): boolean {
   const existing = indexes.map(({ definition }) => definition.spec);
   const like = signature(version, requested);
   const named = existing.find((spec) => nameOf(spec) === nameOf(requested));

@@ -1,12 +1,33 @@
+import { Binary } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { isInternalDatabase } from '../../node/user-write-block.js';
 import type { FailPoint } from '../../wire/fail-point.js';
+import { waitWithin } from '../command-limits.js';
+import type { Interruption } from '../interruption.js';
+import { makeUuid } from '../storage/catalog.js';
+import type { Collection } from '../storage/collection.js';
+import { uuidText } from '../uuid-text.js';
+
+/** Indexes of one command that are being built. */
+export interface RunningBuild {
+  readonly uuid: Binary;
+  readonly specs: readonly Doc[];
+  /** Resolves when the build has succeeded or failed. */
+  readonly ended: Promise<unknown>;
+  abort(reason: string): void;
+}
+
+type Built = Pick<Collection, 'uuid'>;
 
 /** Index builds that hang at their fail point. All others end at once. */
 export class RunningBuilds {
   /** Fail point of hanging builds (`hangAfterInitializingIndexBuild`). Null where there are no fail points. */
   point: FailPoint | null = null;
+  readonly #running = new Map<string, RunningBuild[]>();
   #ended = new AbortController();
+
+  constructor(private readonly interruption: Interruption) {}
 
   /** Ends the builds of users' databases. */
   abort(): void {
@@ -14,11 +35,103 @@ export class RunningBuilds {
     this.#ended = new AbortController();
   }
 
-  /** @throws CommandError 276 for an aborted build */
+  /** The builds of a collection, in the order of their beginning. */
+  of({ uuid }: Built): readonly RunningBuild[] {
+    return this.#running.get(uuid.toString('hex')) ?? [];
+  }
+
+  /** Whether an index of the collection is not built at once. */
+  concern(collection: Built): boolean {
+    return this.point?.active === true || this.of(collection).length > 0;
+  }
+
+  /** A missing collection is not created before its indexes. @throws CommandError 276 for an aborted build */
   async pass({ db, signal }: CommandRequest): Promise<void> {
     if (this.point?.active !== true) return;
-    const ended = isInternalDatabase(db) ? new AbortController().signal : this.#ended.signal;
+    const ended = this.#endOf(db);
     await this.point.held(AbortSignal.any([ended, signal]));
-    if (ended.aborted) throw new CommandError(276, 'IndexBuildAborted', 'Index build aborted: User write blocking');
+    if (ended.aborted) throw aborted('User write blocking');
   }
+
+  /**
+   * Begins a build, which goes on without its client, and when the node steps down.
+   * @param finish adds the indexes
+   * @throws CommandError as `finish`; 276 when it is aborted
+   */
+  async run(collection: Collection, specs: readonly Doc[], request: CommandRequest, finish: () => Doc): Promise<Doc> {
+    const dropped = new AbortController();
+    const end = AbortSignal.any([this.#endOf(request.db), dropped.signal]);
+    const held = this.point?.held(end) ?? Promise.resolve();
+    const ended = held.then(() => {
+      this.#remove(collection, build);
+      if (end.aborted) throw aborted(dropped.signal.aborted ? String(dropped.signal.reason) : 'User write blocking');
+      return finish();
+    });
+    const build = { uuid: makeUuid(), specs, ended, abort: (reason: string) => dropped.abort(reason) };
+    this.#running.set(collection.uuid.toString('hex'), [...this.of(collection), build]);
+    await this.#wait(ended, request);
+    return ended;
+  }
+
+  /** Waits for the end of a build that another command has begun. */
+  async untilEnded({ ended }: RunningBuild, request: CommandRequest): Promise<void> {
+    await this.#wait(
+      ended.catch(() => undefined),
+      request,
+    );
+  }
+
+  /** Ends the builds of exactly these indexes, or all. @returns whether there were any */
+  async drop(collection: Built, names: readonly Value[] | '*'): Promise<boolean> {
+    const meant = this.of(collection).filter(({ specs }) => names === '*' || specs.every((spec) => isOf(spec, names)));
+    for (const build of meant) {
+      build.abort('dropIndexes command');
+      await build.ended.catch(() => undefined);
+    }
+    return meant.length > 0;
+  }
+
+  /** Ends the builds of a collection that is dropped. */
+  forget(collection: Built): void {
+    for (const build of this.of(collection)) build.abort('collection dropped');
+  }
+
+  /** @throws CommandError 12587 while an index of the collection is being built */
+  refuseOther(collection: Built): void {
+    const [first] = this.of(collection);
+    if (first === undefined) return;
+    throw new CommandError(
+      12587,
+      'BackgroundOperationInProgressForNamespace',
+      `cannot perform operation: an index build is currently running for collection with UUID: ` +
+        `${uuidText(collection.uuid.buffer)}. Found index build: ${uuidText(first.uuid.buffer)}`,
+    );
+  }
+
+  async #wait(ended: Promise<unknown>, { body, signal }: CommandRequest): Promise<void> {
+    const { count, next } = this.interruption;
+    const interrupted = new Promise<void>((resolve) => next.addEventListener('abort', () => resolve(), { once: true }));
+    ended.catch(() => undefined);
+    await waitWithin(Promise.race([ended, interrupted]), body, signal);
+    this.interruption.refuseSince(count);
+  }
+
+  #endOf(db: string): AbortSignal {
+    return isInternalDatabase(db) ? new AbortController().signal : this.#ended.signal;
+  }
+
+  #remove(collection: Built, build: RunningBuild): void {
+    const key = collection.uuid.toString('hex');
+    const others = this.of(collection).filter((one) => one !== build);
+    if (others.length > 0) this.#running.set(key, others);
+    else this.#running.delete(key);
+  }
+}
+
+function isOf(spec: Doc, names: readonly Value[]): boolean {
+  return names.includes(spec.get('name') ?? null);
+}
+
+function aborted(reason: string): CommandError {
+  return new CommandError(276, 'IndexBuildAborted', `Index build aborted: ${reason}`);
 }

@@ -65,11 +65,13 @@ function missing(part: string, namespace: string): CommandError {
 /** Index use is not counted here: every index reports none. */
 function indexStatistics(state: ShardState, collection: Collection, routed: boolean): Doc[] {
   const since = new DateTime(BigInt(state.now()));
-  return collection.indexes.map(
-    ({ definition }) =>
+  const ready = collection.indexes.map(({ definition }) => ({ spec: definition.spec, building: false }));
+  const building = state.builds.of(collection).flatMap(({ specs }) => specs.map((spec) => ({ spec, building: true })));
+  return [...ready, ...building].map(
+    ({ spec, building: isBuilding }) =>
       new Map<string, Value>([
-        ['name', definition.name],
-        ['key', definition.spec.get('key') ?? null],
+        ['name', spec.get('name') ?? null],
+        ['key', spec.get('key') ?? null],
         ['host', state.diagnosticHost],
         [
           'accesses',
@@ -79,7 +81,8 @@ function indexStatistics(state: ShardState, collection: Collection, routed: bool
           ]),
         ],
         ...(routed ? [['shard', state.options.name] as [string, Value]] : []),
-        ['spec', definition.spec],
+        ['spec', spec],
+        ...(isBuilding ? [['building', true] as [string, Value]] : []),
       ]),
   );
 }

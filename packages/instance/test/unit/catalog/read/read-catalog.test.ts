@@ -262,10 +262,31 @@ describe('inconsistent indexes', () => {
       { name: '_id_', shard: 'shard0', spec: id },
       { name: 'a_1', shard: 'shard0', spec: a },
       { name: '_id_', shard: 'shard1', spec: id },
-      { name: 'a_1', shard: 'shard1', spec: a, building: true },
     ];
     const report = await reportThrough(() => ({ cursor: { firstBatch: stats } }));
     expect(report.inconsistentIndexes).toMatchObject([{ namespace: 'app.c', index: 'a_1', shards: ['shard1'] }]);
+  });
+
+  it('are none of those that a shard is still building, which no shard is taken to have', async () => {
+    const stats = [
+      { name: '_id_', shard: 'shard0', spec: id },
+      { name: 'a_1', shard: 'shard0', spec: a },
+      { name: '_id_', shard: 'shard1', spec: id },
+      { name: 'a_1', shard: 'shard1', spec: a, building: true },
+    ];
+    const routed = await reportThrough(() => ({ cursor: { firstBatch: stats } }));
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    server.addSharded('app.c', { k: 1 }, false, halves('k'));
+    const shards = new Map([
+      ['shard0', shardClient([id, a])],
+      ['shard1', shardClient([id, { spec: a, buildUUID: new BSON.UUID() }])],
+    ]);
+    const direct = await readCatalogReport(fakeCluster({ router: server.client, shards }), everything, signal);
+    for (const { inconsistentIndexes, catalog } of [routed, direct]) {
+      expect(inconsistentIndexes).toEqual([]);
+      expect(catalog[0]?.indexes.map(({ name }) => name as string)).toEqual(['_id_']);
+      expect(catalog[0]?.buildingIndexes?.map(({ name }) => name as string)).toEqual(['a_1']);
+    }
   });
 
   it('stay unknown without the privilege alone: another failure of $indexStats is one of the reading', async () => {

@@ -1,6 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Timestamp, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
 import { drainRounds } from '../../../../src/lifecycle/leader/commit-rounds.js';
 import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
@@ -80,6 +81,7 @@ beforeEach(() => {
   });
   deps = depsWith({
     leaderEpoch: 1,
+    builds: new BuildsUnderWay(),
     runtime: {
       retrying: once,
       clock: { sleep, monotonic_ms: () => (now_ms += 1_000) },

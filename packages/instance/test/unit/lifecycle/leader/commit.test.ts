@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { type Document, MongoNetworkError, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
 import type { CallOptions, ClusterClient } from '../../../../src/cluster/node-client.js';
@@ -146,6 +147,7 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
   };
   const deps = depsWith({
     leaderEpoch,
+    builds: new BuildsUnderWay(),
     runtime: {
       retrying: once,
       logger: { info: () => undefined, warn: () => undefined },

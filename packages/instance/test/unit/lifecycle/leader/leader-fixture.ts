@@ -1,6 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { Timestamp } from 'mongodb';
+import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
 import { systemClock } from '../../../../src/cluster/clock.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import type {
@@ -71,5 +72,6 @@ export async function depsOf(
     [],
   );
   await watch.refresh(never);
-  return { runtime, fleet, ...clusters, ...stored, watch, onIndexProgress: () => undefined, leaderEpoch };
+  const builds = new BuildsUnderWay(runtime.clock);
+  return { runtime, fleet, ...clusters, ...stored, watch, onIndexProgress: () => undefined, leaderEpoch, builds };
 }

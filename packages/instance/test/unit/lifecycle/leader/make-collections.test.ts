@@ -1,5 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, expect, it } from 'vitest';
+import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
 import { planDestination } from '../../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { makeCollections } from '../../../../src/lifecycle/leader/make-collections.js';
@@ -47,6 +48,7 @@ function make(leaderEpoch: number): Promise<unknown> {
     watch: { view: viewWith() },
     onIndexProgress: () => undefined,
     leaderEpoch,
+    builds: new BuildsUnderWay(),
   });
   return makeCollections(deps, catalog, plan, never);
 }

@@ -1,0 +1,154 @@
+import type { Clock } from '../../cluster/clock.js';
+import { systemClock } from '../../cluster/clock.js';
+import { codeOf } from '../../cluster/failure.js';
+import { serverErrorCode } from '../../cluster/server-error-code.js';
+import type { NodeClient } from '../../cluster/node-client.js';
+import { namespaceOf } from '../namespace.js';
+import { listIndexes } from '../read/read-indexes.js';
+
+/** Interval between looks at a build that somebody else has begun: small beside what a build takes. */
+const look_ms = 500;
+
+/** Indexes of one collection that are being built. */
+export interface BuildUnderWay {
+  cluster: 'source' | 'destination';
+  database: string;
+  name: string;
+  indexes: readonly string[];
+}
+
+/** The builds that the leader waits for now, for its warning. */
+export class BuildsUnderWay {
+  readonly #since_ms = new Map<BuildUnderWay, number>();
+  #onSource: readonly BuildUnderWay[] = [];
+  #woken: (() => void) | null = null;
+  #hasLooked = false;
+
+  constructor(readonly clock: Pick<Clock, 'sleep' | 'monotonic_ms'> = systemClock) {}
+
+  /** Those that have lasted for a time. */
+  lasting(least_ms: number): BuildUnderWay[] {
+    if (this.#since_ms.size === 0) return [];
+    const now_ms = this.clock.monotonic_ms();
+    return [...this.#since_ms].filter(([, since_ms]) => now_ms - since_ms >= least_ms).map(([build]) => build);
+  }
+
+  /** Whether the source builds an index, as it was last seen. */
+  get isSourceBuilding(): boolean {
+    return this.#onSource.length > 0;
+  }
+
+  /** Whether this leader knows which builds there are; until then those that an earlier one has named may last. */
+  get hasLooked(): boolean {
+    return this.#hasLooked;
+  }
+
+  /** Resolves once there is a build, or this leader has looked first; rejects with the signal's reason. */
+  async untilAny(signal: AbortSignal): Promise<void> {
+    const { hasLooked } = this;
+    while (this.#since_ms.size === 0 && hasLooked === this.#hasLooked) {
+      signal.throwIfAborted();
+      await new Promise<void>((resolve) => {
+        this.#woken = resolve;
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    this.#woken = null;
+  }
+
+  /** Notes that both clusters have been compared: no other build is left. */
+  noteLooked(): void {
+    this.#hasLooked = true;
+    this.#woken?.();
+  }
+
+  /** Notes builds while work lasts. */
+  async during<Result>(build: BuildUnderWay, work: () => Promise<Result>): Promise<Result> {
+    this.#begin(build);
+    try {
+      return await work();
+    } finally {
+      this.#since_ms.delete(build);
+    }
+  }
+
+  /** Notes what the source builds now. Of a build that it still has, the earlier time counts. */
+  noteSource(builds: readonly BuildUnderWay[]): void {
+    const before = this.#onSource;
+    this.#onSource = builds.map((build) => before.find((one) => isSame(one, build)) ?? build);
+    for (const gone of before.filter((one) => !this.#onSource.includes(one))) this.#since_ms.delete(gone);
+    for (const build of this.#onSource) if (!before.includes(build)) this.#begin(build);
+  }
+
+  #begin(build: BuildUnderWay): void {
+    this.#since_ms.set(build, this.clock.monotonic_ms());
+    this.#woken?.();
+  }
+}
+
+function isSame(a: BuildUnderWay, b: BuildUnderWay): boolean {
+  return namespaceOf(a) === namespaceOf(b) && a.indexes.join('\n') === b.indexes.join('\n');
+}
+
+/** Where builds are waited for. */
+export interface BuildsPlace {
+  client: NodeClient;
+  signal: AbortSignal;
+  /** Absent: nobody is told. */
+  builds?: BuildsUnderWay | undefined;
+}
+
+interface Place {
+  database: string;
+  name: string;
+}
+
+/**
+ * Waits while a collection of the destination has builds under way, which a former leader or a lost call has begun. They
+ * go on by themselves: through a step-down, and without the connection that began them. The wait has no limit of its
+ * own, as a build has none; the leader's warning names it.
+ * @param buildingNow the names that are still being built
+ */
+export async function untilBuilt(
+  { builds = new BuildsUnderWay(), signal }: Pick<BuildsPlace, 'builds' | 'signal'>,
+  { database, name }: Place,
+  buildingNow: () => Promise<readonly string[]>,
+): Promise<void> {
+  let indexes = await buildingNow();
+  while (indexes.length > 0) {
+    const wait = async (): Promise<readonly string[]> => {
+      const key = indexes.join('\n');
+      for (let now = indexes; ; now = await buildingNow()) {
+        if (now.join('\n') !== key) return now;
+        await builds.clock.sleep(look_ms, signal);
+      }
+    };
+    indexes = await builds.during({ cluster: 'destination', database, name, indexes }, wait);
+  }
+}
+
+/**
+ * Sends a command that servers refuse while an index of the collection is being built, and waits for these builds.
+ * @throws what the command throws; also BackgroundOperationInProgressForNamespace, which a retry resolves, if the build
+ * has ended meanwhile
+ */
+export async function betweenBuilds<Result>(
+  place: BuildsPlace,
+  collection: Place,
+  send: () => Promise<Result>,
+): Promise<Result> {
+  const { database, name } = collection;
+  const buildingNow = async (): Promise<string[]> => {
+    const listed = await listIndexes(place.client, database, name, place.signal);
+    return (listed?.building ?? []).map((index) => index.name as string);
+  };
+  for (;;) {
+    try {
+      return await send();
+    } catch (failure) {
+      if (codeOf(failure) !== serverErrorCode.backgroundOperationInProgress) throw failure;
+      if ((await buildingNow()).length === 0) throw failure;
+      await untilBuilt(place, collection, buildingNow);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { BuildUnderWay } from '../../catalog/make/builds-under-way.js';
+import { nameSome } from '../../catalog/name-some.js';
+import type { Catalog } from '../../catalog/namespace.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
+import { runTogether, type Task } from '../../store/run-together.js';
+import type { LeaderDependencies } from '../migration/migration-dependencies.js';
+import { awaitsIndexes } from '../migration/index-scope.js';
+import { buildsWarning, hasWarning, recordWarning } from '../migration/recorded-warnings.js';
+
+/** Interval between looks at the builds. */
+const look_ms = 500;
+/** Most builds are done by then: a longer one is worth a warning, since a commit would wait for it. */
+const quietFor_ms = 3_000;
+/** How long a node may take to tell about its members. */
+const members_ms = 2_000;
+
+/** The indexes that the source is still building. */
+export function sourceBuilds(source: Catalog): BuildUnderWay[] {
+  return source.flatMap(({ database, name, buildingIndexes = [] }) =>
+    buildingIndexes.map((index) => ({ cluster: 'source', database, name, indexes: [index.name as string] })),
+  );
+}
+
+/**
+ * Waits during a commit while the source builds an index: it may fail, as over a duplicate, or be dropped. So it does
+ * not count before it is finished, and would be missing on the destination if it were finished later.
+ */
+export async function untilSourceHasBuilt(
+  { runtime, builds }: LeaderDependencies,
+  source: { readSource(signal: AbortSignal): Promise<Catalog> },
+  signal: AbortSignal,
+): Promise<void> {
+  runtime.logger.warn({ event: 'commitHeldByBuild' }, 'the commit waits until the source has built its indexes');
+  while (builds.isSourceBuilding) {
+    const began_ms = runtime.clock.monotonic_ms();
+    await runtime.clock.sleep(look_ms, signal);
+    await source.readSource(signal);
+    // Large catalogs take long to read: reading may take at most half of the time.
+    await runtime.clock.sleep(Math.max(0, runtime.clock.monotonic_ms() - began_ms - look_ms), signal);
+  }
+}
+
+/** Does the leader's work. Meanwhile a warning names the index builds that last, whatever the phase is. */
+export async function warningOfBuilds(deps: LeaderDependencies, work: Task, signal: AbortSignal): Promise<void> {
+  const done = new AbortController();
+  await runTogether(signal, [
+    async (each) => {
+      await work(each).finally(() => done.abort());
+    },
+    async (each) => {
+      const over = AbortSignal.any([each, done.signal]);
+      await keepWarning(deps, over).catch((error: unknown) => {
+        if (!over.aborted) throw error;
+      });
+    },
+  ]);
+  if (hasWarning(deps.watch.view.record, buildsWarning)) await recordWarning(deps, buildsWarning, null, signal);
+}
+
+async function keepWarning(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, watch, builds } = deps;
+  for (;;) {
+    const lasting = builds.lasting(quietFor_ms);
+    const { warnings } = watch.view.record;
+    const recorded = warnings.find(({ name }) => name === buildsWarning)?.description ?? null;
+    const wanted = lasting.length === 0 ? null : await described(deps, lasting, signal);
+    if (wanted !== recorded && (wanted !== null || builds.hasLooked))
+      await recordWarning(deps, buildsWarning, wanted, signal);
+    await builds.untilAny(signal);
+    await runtime.clock.sleep(look_ms, signal);
+  }
+}
+
+/** @returns null while nothing is worth a warning */
+async function described(
+  { source, destination, watch }: LeaderDependencies,
+  lasting: readonly BuildUnderWay[],
+  signal: AbortSignal,
+): Promise<string | null> {
+  const sides = [source, destination] as const;
+  const parts = await Promise.all(
+    sides.map(async (cluster, side) => {
+      const own = lasting.filter((build) => build.cluster === (side === 0 ? 'source' : 'destination'));
+      if (own.length === 0) return [];
+      const named = nameSome(
+        own.flatMap(({ database, name, indexes }) => indexes.map((index) => `${index} of ${database}.${name}`)),
+      );
+      const away = await membersAway(cluster, signal);
+      // After the copy all indexes are built: progress shows how far they are.
+      if (side === 1 && away.length === 0 && awaitsIndexes(watch.view.record)) return [];
+      const reason = away.length === 0 ? '' : ` Members of its set do not answer: ${away.join(', ')}.`;
+      return side === 0
+        ? [`The source is still building ${named}.${reason} To go on without an index, drop it there.`]
+        : [`The destination is still building ${named}.${reason} ${quorum}`];
+    }),
+  );
+  const told = parts.flat();
+  return told.length === 0
+    ? null
+    : [...told, 'Until then no commit is offered, and one that has begun waits.'].join(' ');
+}
+
+const quorum = 'A build ends once a majority of the voting members has it; one that began before may need all of them.';
+
+/**
+ * The members of a replica set that its primary does not reach. Unknown, and none, on sharded clusters, or without the
+ * privilege.
+ */
+async function membersAway({ kind, router }: ClusterClient, signal: AbortSignal): Promise<string[]> {
+  if (kind !== 'replicaSet') return [];
+  try {
+    const limits = { signal, maxTime_ms: members_ms };
+    const { members } = await router.command('admin', { replSetGetStatus: 1 }, limits);
+    return (members as { name: string; health: number }[]).filter(({ health }) => health === 0).map(({ name }) => name);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    // It only adds to the warning.
+    return [];
+  }
+}
