@@ -135,8 +135,8 @@ export const definitionHazards: readonly Hazard[] = [
         takesOut: 'the question to all shards through a router',
         file: instance('catalog/read/read-indexes.ts'),
         symbol: 'readIndexes',
-        find: 'return { indexes, inconsistent: compared?.inconsistent ?? [] };',
-        replace: 'return { indexes, inconsistent: compared === null ? [] : [] };',
+        find: 'inconsistent: inconsistentOf(listed, seen, ofSeen, building)',
+        replace: 'inconsistent: inconsistentOf(listed, seen, [], building)',
         tests: [
           instanceTest('catalog/read/read-catalog.test.ts', 'are found through the router by $indexStats otherwise'),
         ],
@@ -298,8 +298,8 @@ export const definitionHazards: readonly Hazard[] = [
         takesOut: 'the warning of a build that lasts',
         file: instance('lifecycle/leader/reconciled-catalogs.ts'),
         symbol: 'warnWhileLasting',
-        find: "if (!isLasting || record.phase !== 'syncing'",
-        replace: "if (!isLasting || record.phase === 'syncing'",
+        find: 'if (!isLasting || hasWarning(record, definitionsWarning)) return;',
+        replace: 'if (isLasting || hasWarning(record, definitionsWarning)) return;',
         tests: [
           instanceTest(
             'lifecycle/leader/compare-definitions.test.ts',

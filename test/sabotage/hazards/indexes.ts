@@ -196,4 +196,127 @@ export const indexHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 181,
+    hazard:
+      'Servers list an index that they are still building like a finished one. A commit takes it for built after its ' +
+      'leader, the primary or a connection is gone: the destination opens without it, and may never get it',
+    handling:
+      'Builds under way are read as such and are no indexes. The leader waits for them, on either cluster, and names ' +
+      'them in a warning. No commit is offered meanwhile. Other changes of the collection wait too, which servers ' +
+      'refuse.',
+    sabotages: [
+      {
+        takesOut: 'the distinction of builds',
+        file: instance('catalog/read/decode-catalog.ts'),
+        symbol: 'decodeListedIndex',
+        find: "const building = spec !== null && findElement(bytes, 'buildUUID') !== null;",
+        replace: 'const building = spec !== null && bytes.length < 0;',
+        tests: [
+          instanceTest(
+            'catalog/read/read-catalog.test.ts',
+            'are none of those that a shard is still building, which no shard is taken to have',
+          ),
+          integrationTest(
+            'ddl/unfinished-indexes.test.ts',
+            'keeps a commit from being offered, also once the instance and the primary that began it are gone',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the wait for a build that somebody else has begun',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'settledIndexes',
+        find: 'if (unfinished().length === 0) return present;',
+        replace: 'if (unfinished().length >= 0) return present;',
+        tests: [instanceTest('catalog/make/build-indexes.test.ts', 'are waited for, and are built only if that fails')],
+      },
+      {
+        takesOut: 'the wait of other changes',
+        file: instance('catalog/make/builds-under-way.ts'),
+        symbol: 'betweenBuilds',
+        find: 'if ((await buildingNow()).length === 0) throw failure;',
+        replace: 'throw failure;',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'let other changes of the collection wait, which servers refuse meanwhile',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the offer that waits',
+        file: instance('lifecycle/progress/commit-offer.ts'),
+        symbol: 'missingDefinitions',
+        find: 'if (hasWarning(record, buildsWarning)) return [buildsAwaited];',
+        replace: '',
+        tests: [
+          instanceTest('lifecycle/progress/commit-offer.test.ts', 'an index that is being built blocks a commit'),
+        ],
+      },
+    ],
+  },
+  {
+    number: 182,
+    hazard:
+      'A member of the destination is away. Index builds wait for all voting members by default: no commit is ' +
+      'offered, or one that has begun waits with the writers stopped, and nothing says why',
+    handling:
+      'Builds need a majority, as writes do. What lasts is a warning in every phase, which names the build and the ' +
+      'members that do not answer.',
+    sabotages: [
+      {
+        takesOut: 'the quorum',
+        file: instance('catalog/make/build-indexes.ts'),
+        symbol: 'sendCreateIndexes',
+        find: 'await send(majorityQuorum);',
+        replace: 'await send({});',
+        tests: [
+          instanceTest(
+            'catalog/make/build-indexes.test.ts',
+            'need a majority of the voting members, or what the server takes',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the members that do not answer',
+        file: instance('lifecycle/leader/lasting-builds.ts'),
+        symbol: 'membersAway',
+        find: '.filter(({ health }) => health === 0)',
+        replace: '.filter(({ health }) => health < 0)',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/lasting-builds.test.ts',
+            'a build that lasts is named with the members that do not answer while the leader works (%s)',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 183,
+    hazard:
+      'The source is still building an index at the commit, for example a unique one over documents with the same ' +
+      'key. The destination could never have it, and the commit waits for documents that nobody can remove',
+    handling: 'A commit waits until the source has built the index, has failed to, or has dropped it, and names it.',
+    sabotages: [
+      {
+        takesOut: 'the wait',
+        file: instance('lifecycle/leader/lasting-builds.ts'),
+        symbol: 'untilSourceHasBuilt',
+        find: 'while (builds.isSourceBuilding) {',
+        replace: 'while (!builds.isSourceBuilding) {',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/lasting-builds.test.ts',
+            'a commit waits until the source has built an index, or given it up',
+          ),
+          integrationTest(
+            'ddl/unfinished-indexes.test.ts',
+            'holds a commit that has begun by its name, until it has failed',
+          ),
+        ],
+      },
+    ],
+  },
 ];

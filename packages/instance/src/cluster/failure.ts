@@ -154,7 +154,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     InterruptedDueToReplStateChange: 11602,
     StaleConfig: 13388,
     NotPrimaryNoSecondaryOk: 13435,
-    // Servers refuse `collMod`, `renameCollection` and drops of other indexes while an index of the collection is built.
+    // Servers refuse `collMod`, `renameCollection` and drops of other indexes while a collection builds an index.
     BackgroundOperationInProgressForNamespace: 12587,
     NotPrimaryOrSecondary: 13436,
     ClientMarkedKilled: 46841,

@@ -20,7 +20,7 @@ export interface LedDestination {
   confirm(signal: AbortSignal): Promise<void>;
   /** Skips an index that the destination cannot build; absent: every index must be built. */
   skip?: SkipIndex | undefined;
-  /** Is told of index builds that are waited for. */
+  /** Shows the builds that are waited for. */
   builds?: BuildsUnderWay | undefined;
 }
 

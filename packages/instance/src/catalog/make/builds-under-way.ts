@@ -94,7 +94,7 @@ function isSame(a: BuildUnderWay, b: BuildUnderWay): boolean {
 export interface BuildsPlace {
   client: NodeClient;
   signal: AbortSignal;
-  /** Absent: nobody is told. */
+  /** Absent: nothing shows them. */
   builds?: BuildsUnderWay | undefined;
 }
 
@@ -104,9 +104,9 @@ interface Place {
 }
 
 /**
- * Waits while a collection of the destination has builds under way, which a former leader or a lost call has begun. They
- * go on by themselves: through a step-down, and without the connection that began them. The wait has no limit of its
- * own, as a build has none; the leader's warning names it.
+ * Waits while a collection of the destination has builds under way, which a former leader or a lost call has begun.
+ * They go on by themselves: through a step-down, and without the connection that began them. The wait has no limit, as
+ * a build has none; the leader's warning names it.
  * @param buildingNow the names that are still being built
  */
 export async function untilBuilt(

@@ -38,7 +38,7 @@ export interface Making {
   onWarning?: ((warning: Warning) => void) | undefined;
   /** Skips an index that the destination cannot build; absent: every index must be built. */
   skip?: SkipIndex | undefined;
-  /** Is told of index builds that are waited for. */
+  /** Shows the builds that are waited for. */
   builds?: BuildsUnderWay | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface IndexBuilding {
   meaning?: Document;
   /** Skips an index that the destination cannot build and no shard key needs; absent: every index must be built. */
   skip?: SkipIndex | undefined;
-  /** Is told of builds that are waited for. */
+  /** Shows the builds that are waited for. */
   builds?: BuildsUnderWay | undefined;
   /** Absent while no document of the destination is outdated. */
   mayPass?: MayPass | undefined;

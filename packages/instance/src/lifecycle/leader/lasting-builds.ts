@@ -11,7 +11,7 @@ import { buildsWarning, hasWarning, recordWarning } from '../migration/recorded-
 const look_ms = 500;
 /** Most builds are done by then: a longer one is worth a warning, since a commit would wait for it. */
 const quietFor_ms = 3_000;
-/** How long a node may take to tell about its members. */
+/** How long a node may take to report its members. */
 const members_ms = 2_000;
 
 /** The indexes that the source is still building. */
@@ -94,10 +94,10 @@ async function described(
         : [`The destination is still building ${named}.${reason} ${quorum}`];
     }),
   );
-  const told = parts.flat();
-  return told.length === 0
+  const texts = parts.flat();
+  return texts.length === 0
     ? null
-    : [...told, 'Until then no commit is offered, and one that has begun waits.'].join(' ');
+    : [...texts, 'Until then no commit is offered, and one that has begun waits.'].join(' ');
 }
 
 const quorum = 'A build ends once a majority of the voting members has it; one that began before may need all of them.';

@@ -1,3 +1,4 @@
+import type { ReleaseSeries } from '@convoy/simulator';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { Collection, Db } from 'mongodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,8 +15,9 @@ let fixture: Fixture;
 let source: Collection<Order>;
 let destination: Collection<Order>;
 
-beforeEach(async () => {
-  fixture = await Fixture.open('replicaSet', 'replicaSet');
+async function open(release?: ReleaseSeries): Promise<void> {
+  const releases = release === undefined ? {} : { cluster0: release, cluster1: release };
+  fixture = await Fixture.open('replicaSet', 'replicaSet', releases);
   [source, destination] = [fixture.cluster0, fixture.cluster1].map(({ client }) => client.db('shop')).map(orders) as [
     Collection<Order>,
     Collection<Order>,
@@ -24,7 +26,7 @@ beforeEach(async () => {
     { _id: 1, a: 1 },
     { _id: 2, a: 1 },
   ]);
-});
+}
 
 afterEach(async () => {
   for (const cluster of ['cluster0', 'cluster1'] as const) await hold(cluster, 'off');
@@ -64,6 +66,8 @@ async function untilNamed(instance: ServedInstance): Promise<string | undefined>
 }
 
 describe('an index that the destination is still building', () => {
+  beforeEach(() => open());
+
   it('keeps a commit from being offered, also once the instance and the primary that began it are gone', async () => {
     {
       await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
@@ -125,6 +129,8 @@ describe('an index that the destination is still building', () => {
 });
 
 describe('an index that the source is still building', () => {
+  beforeEach(() => open());
+
   /** Begins a unique index over documents with the same key: it cannot be finished. */
   async function beginUnique(): Promise<[Promise<unknown>]> {
     await hold('cluster0', 'alwaysOn');
@@ -167,7 +173,8 @@ describe('an index that the source is still building', () => {
   });
 });
 
-it('an index that becomes a TTL index on the source becomes one on the destination, without another build', async () => {
+it('an index that becomes a TTL index becomes one on the destination without another build', async () => {
+  await open('8.0');
   await source.createIndex({ a: 1 });
   await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());

@@ -47,7 +47,7 @@ async function sentFor(
   inconsistentIndexes: InconsistentIndex[] = [],
   hasTtlByCollMod = true,
 ): Promise<Document[]> {
-  let present = [id, ...there];
+  let present: Document[] = [id, ...there];
   const client = new FakeNodeClient('router', {
     listIndexes: () => ({ cursor: { firstBatch: present } }),
     createIndexes: (_database, command) => {
@@ -64,7 +64,7 @@ async function sentFor(
     collMod: (_database, { index }) => {
       const { name, ...change } = index as Document;
       const changed = present.find((one) => one.name === name);
-      if (!hasTtlByCollMod && changed?.expireAfterSeconds === undefined) throw serverError(72, 'InvalidOptions');
+      if (!hasTtlByCollMod && changed?.expireAfterSeconds === undefined) throw serverError(72);
       present = present.map((one) => (one.name === name ? { ...one, ...change } : one));
       return {};
     },

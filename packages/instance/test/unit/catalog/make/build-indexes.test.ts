@@ -1,6 +1,9 @@
 import type { Document } from 'mongodb';
-import { expect, it } from 'vitest';
-import { buildIndexes } from '../../../../src/catalog/make/build-indexes.js';
+import { describe, expect, it } from 'vitest';
+import { buildIndexes, changeIndex, sendCreateIndexes } from '../../../../src/catalog/make/build-indexes.js';
+import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
+import { dropIndex } from '../../../../src/catalog/make/drop-index.js';
+import { portableIndex } from '../../../../src/catalog/index-spec.js';
 import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.js';
 import { type CollectionPlan, planCollection } from '../../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
@@ -174,4 +177,84 @@ it('another definition under a skipped name is tried anew, and a record skips no
   const needs = { ...entry, sharding: sharding && { ...sharding, key: keyPattern({ a: 1 }) } };
   const deps = { source: { shardIds: ['s0'] }, destination, indexScope: 'all', skipped, remap: noRemap } as const;
   expect(names(planCollection(needs, deps).plan)).toEqual(['a_1']);
+});
+
+describe('indexes that are being built', () => {
+  const portable = portableIndex('app.c', indexAsRead(a)).index;
+  const instantly = { sleep: () => Promise.resolve(), monotonic_ms: () => 0 };
+  const local = { sharding: null, indexes: [], sourceNamespace: { database: 'app', name: 'c' } };
+  const plan = { ...planOf(), ...local };
+
+  /** A router whose collection builds an index until it has been looked at some times. */
+  function routerWith(found: Document, looks: number, end: 'ready' | 'failed') {
+    let left = looks;
+    return new FakeNodeClient('router', {
+      listIndexes: () => {
+        const last = end === 'ready' ? [found] : [];
+        const own = left > 0 ? [{ spec: found, buildUUID: 'uuid' }] : last;
+        left -= 1;
+        return { cursor: { firstBatch: [id, ...own] } };
+      },
+      createIndexes: () => ({}),
+      dropIndexes: () => (left > 0 ? refuse() : {}),
+      collMod: () => (left > 0 ? refuse() : {}),
+    });
+  }
+
+  function refuse(): never {
+    throw serverError(12_587, 'BackgroundOperationInProgressForNamespace');
+  }
+
+  function buildingOn(client: FakeNodeClient) {
+    const builds = new BuildsUnderWay(instantly);
+    return { client, signal: never, confirm: () => Promise.resolve(), builds };
+  }
+
+  function sentBy(client: FakeNodeClient, name: string): Document[] {
+    return client.sent.map(({ command }) => command).filter((command) => name in command);
+  }
+
+  it('are waited for, and are built only if that fails', async () => {
+    for (const [end, commands] of [
+      ['ready', 0],
+      ['failed', 1],
+    ] as const) {
+      const client = routerWith(a, 3, end);
+      await buildIndexes(buildingOn(client), plan, [portable]);
+      expect(sentBy(client, 'createIndexes')).toHaveLength(commands);
+      expect(sentBy(client, 'listIndexes').every(({ includeBuildUUIDs }) => includeBuildUUIDs === true)).toBe(true);
+      expect(sentBy(client, 'listIndexes')).toHaveLength(4);
+    }
+  });
+
+  it('are another index where they differ', async () => {
+    const client = routerWith({ ...a, key: { a: -1 } }, 3, 'ready');
+    const attempt = buildIndexes(buildingOn(client), plan, [portable]);
+    await expect(attempt).rejects.toMatchObject({ error: 'catalogDiffers' });
+  });
+
+  it('let other changes of the collection wait, which servers refuse meanwhile', async () => {
+    for (const change of [
+      (on: FakeNodeClient) => changeIndex(buildingOn(on), plan, { name: 'b_1', hidden: true }),
+      (on: FakeNodeClient) => dropIndex(buildingOn(on), plan.entry, 'b_1'),
+    ]) {
+      const client = routerWith(a, 3, 'ready');
+      await change(client);
+      expect(sentBy(client, 'collMod').length + sentBy(client, 'dropIndexes').length).toBe(2);
+    }
+  });
+
+  it('need a majority of the voting members, or what the server takes', async () => {
+    for (const code of [null, 2, 278]) {
+      const client = new FakeNodeClient('router', {
+        createIndexes: (_database, { commitQuorum }) => {
+          if (code !== null && commitQuorum !== undefined) throw serverError(code, 'Refused');
+          return {};
+        },
+      });
+      await sendCreateIndexes(buildingOn(client), plan, [portable]);
+      const quorums = sentBy(client, 'createIndexes').map(({ commitQuorum }) => commitQuorum as unknown);
+      expect(quorums).toEqual(code === null ? ['majority'] : ['majority', undefined]);
+    }
+  });
 });

@@ -339,6 +339,13 @@ it('indexes that are built after the copy block a commit until they are built', 
   expect([fixture.stands, fixture.blockers]).toEqual([true, []]);
 });
 
+it('an index that is being built blocks a commit', () => {
+  const fixture = new Fixture();
+  const warnings = [{ name: 'buildingIndexes', description: 'index a_1' }];
+  fixture.run.view = viewOf({ copyDone: true, paused: false }, { warnings });
+  expect([fixture.stands, fixture.blockers]).toEqual([false, ['shard0 buildingIndexes']]);
+});
+
 it('definitions that the leader cannot bring into line block a commit', () => {
   const fixture = new Fixture();
   const warnings = [{ name: 'definitionsDiffer', description: 'index a_1' }];
