@@ -296,9 +296,11 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 76,
     hazard:
-      'A read by UUID needs the privilege `useUUID`, the identity of a replica set `replSetGetConfig`: without them ' +
-      'all checks pass and the copy is refused',
-    handling: 'The probe reads a shard by UUID as the copy does. Preflight checks both privileges and names them.',
+      'A read by UUID needs the privilege `useUUID`, the identity of a replica set `replSetGetConfig`, a read of a ' +
+      'shard of 8.0 `issueDirectShardOperations`: without them all checks pass and the copy is refused',
+    handling:
+      'The probe reads a shard by UUID as the copy does, and from 8.0 on by name. Preflight checks these privileges and names them, also on the ' +
+      'shards that a reverse would read.',
     sabotages: [
       {
         takesOut: 'the UUID of the probe',
@@ -310,6 +312,27 @@ export const copyHazards: readonly Hazard[] = [
           integrationTest(
             'cluster/direct-privileges.test.ts',
             'a shard whose user may not read by UUID is not read directly, and the privilege is named',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the read by name, which shards of 8.0 refuse without their role',
+        file: instance('cluster/probe-shard.ts'),
+        symbol: 'probeShard',
+        find: 'if (release >= directRoleRelease) await probeRole(client, limited);',
+        replace: 'void probeRole;',
+        tests: [instanceTest('cluster/probe-shard.test.ts', 'cannot be read without the role, when it %s')],
+      },
+      {
+        takesOut: 'the users of the shards that a reverse reads',
+        file: instance('preflight/check-start.ts'),
+        symbol: 'checkReverseUsers',
+        find: 'await checkShardUsers(next, signal);',
+        replace: 'void checkShardUsers;',
+        tests: [
+          instanceTest(
+            'preflight/report-start.test.ts',
+            'of a reversible migration checks the users of the shards of the destination if it is %s',
           ),
         ],
       },

@@ -15,7 +15,7 @@ import { DriverNodeClient } from './driver/driver-node-client.js';
 import { asConnectionError, connectionFailure, type LoginAndTls, RefusedClusterError } from './connection-failure.js';
 import { failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
-import { directRoleRelease, probeShard } from './probe-shard.js';
+import { DirectRoleMissingError, directRoleRelease, probeShard } from './probe-shard.js';
 import {
   listShards,
   nodeKind,
@@ -270,7 +270,9 @@ async function probeShards(
   signal: AbortSignal,
 ): Promise<void> {
   const ids = [...shards.keys()];
-  const probed = await Promise.allSettled([...shards.values()].map((client) => probeShard(client, { signal })));
+  const probed = await Promise.allSettled(
+    [...shards.values()].map((client) => probeShard(client, release, { signal })),
+  );
   signal.throwIfAborted();
   const failed = probed.flatMap((one, at) =>
     one.status === 'rejected' ? [{ id: ids[at] ?? '', error: one.reason as unknown }] : [],
@@ -295,6 +297,7 @@ async function probeShards(
 }
 
 function shardFailure(error: unknown): string {
+  if (error instanceof DirectRoleMissingError) return 'its user lacks the role directShardOperations';
   const failure = connectionFailure(error);
   if (failure === null) return failureName(error);
   return failure.host === null ? failure.cause : `${failure.host}: ${failure.cause}`;

@@ -26,7 +26,7 @@ import { checkOplogWindow } from './check-oplog-window.js';
 import { checkOptions } from './check-options.js';
 import { checkServerParameters, describeServerParameters } from './check-server-parameters.js';
 import { checkSourceCatalog } from './check-source-catalog.js';
-import { checkUsers, describeUsers } from './check-user.js';
+import { checkShardUsers, checkUsers, describeUsers } from './check-user.js';
 import { checkVerification, describeVerification } from './check-verification.js';
 import { checkViews } from './check-views.js';
 import { type Advice, Examination, warning } from './examination.js';
@@ -44,6 +44,8 @@ export interface StartCheck {
   clock?: Clock;
   /** The configured `syncUser`, if there is one: connections as another user are refused. */
   syncUser?: string;
+  /** Connects to the destination as the source of a reverse. Absent: nothing is known of how a reverse reads it. */
+  openNextSource?: () => Promise<ClusterClient>;
   /** Receives the findings up to the first refusal, whether the check passes or throws. */
   onReport?: (report: PreflightReport) => void;
 }
@@ -97,7 +99,7 @@ export async function reportStart(input: StartCheck): Promise<PreflightReport> {
 }
 
 /** Checks that need the source's catalog. */
-const CATALOG_CHECKS: readonly CheckName[] = [
+const CATALOG_CHECKS = [
   'collections',
   'sharding',
   'verification',
@@ -105,7 +107,7 @@ const CATALOG_CHECKS: readonly CheckName[] = [
   'matched',
   'diskSpace',
   'equalIds',
-];
+] as const satisfies readonly CheckName[];
 
 /** @returns the catalog to migrate; undefined if a refusal prevented reading it */
 async function examine(input: StartCheck, examination: Examination): Promise<Catalog | undefined> {
@@ -157,13 +159,32 @@ async function examineClusters(input: StartCheck, examination: Examination): Pro
     reverses: request.reversible,
     verifies: request.verification.enabled,
   };
-  await examination.require('privileges', () => checkUsers(source, destination, users, signal), describeUsers);
+  await examination.require(
+    'privileges',
+    async () => {
+      const checked = await checkUsers(source, destination, users, signal);
+      if (request.reversible) await checkReverseUsers(input);
+      return checked;
+    },
+    describeUsers,
+  );
   await examination.require(
     'serverParameters',
     () => checkServerParameters([source, destination], signal),
     describeServerParameters,
   );
   return names;
+}
+
+/** A reverse may read the destination's shards directly, and can only fail once the clusters have swapped roles. */
+async function checkReverseUsers({ openNextSource, signal }: StartCheck): Promise<void> {
+  const next = await openNextSource?.();
+  if (next === undefined) return;
+  try {
+    await checkShardUsers(next, signal);
+  } finally {
+    await next.close();
+  }
 }
 
 async function examineCatalog(

@@ -60,7 +60,7 @@ export async function checkUsers(
     syncUser,
     signal,
   );
-  const shards = await Promise.all(shardsOf(source).map((id) => checkShardUser(source, id, signal)));
+  const shards = await checkShardUsers(source, signal);
   const asWriter = [
     ...asDestination(destination, blocked.destination),
     ...(reverses ? asSource(destination, blocked.destination) : verifies ? verifiedPrivileges : []),
@@ -126,11 +126,21 @@ async function checkUser(
   return user;
 }
 
-async function checkShardUser(
-  source: ClusterClient,
-  id: string,
-  signal: AbortSignal,
-): Promise<{ where: string; user: LoggedIn | null }> {
+/** The user of a shard. */
+interface ShardUser {
+  where: string;
+  user: LoggedIn | null;
+}
+
+/**
+ * Checks the users of all shards that are read without their router.
+ * @throws ConvoyError `permissionMissing`
+ */
+export function checkShardUsers(source: ClusterClient, signal: AbortSignal): Promise<ShardUser[]> {
+  return Promise.all(shardsOf(source).map((id) => checkShardUser(source, id, signal)));
+}
+
+async function checkShardUser(source: ClusterClient, id: string, signal: AbortSignal): Promise<ShardUser> {
   const where = `${id} of ${source.name}`;
   const user = await loggedIn(source.shard(id), signal);
   refuseMissing(where, missingOf(user, shardPrivileges(source.version)));

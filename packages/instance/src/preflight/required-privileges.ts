@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { directRoleRelease } from '../cluster/probe-shard.js';
+import { directAction, directRoleRelease } from '../cluster/probe-shard.js';
 
 /** A privilege that a sync user needs: actions on one resource. */
 export interface RequiredPrivilege {
@@ -44,7 +44,7 @@ export const sourcePrivileges: Readonly<Record<'sharded' | 'replicaSet', readonl
 };
 
 /** To read shards of a cluster without its router, from 8.0 on (`directShardOperations`). */
-const DIRECT_ACTIONS = ['issueDirectShardOperations'];
+const DIRECT_ACTIONS = [directAction];
 
 /** To read a sharded source directly from its shards, by each shard's own users. */
 export function shardPrivileges([release]: readonly [number, number, number]): readonly RequiredPrivilege[] {

@@ -5,6 +5,7 @@ import type { ServedNode } from '../wire/served-node.js';
 import { AccessNode, Logins } from './access-node.js';
 import type { ServerAuth } from './auth-options.js';
 import { Authorizer } from './authorization/authorizer.js';
+import type { DirectShard } from './authorization/direct-access.js';
 import type { ClusterTimeSigner } from './cluster-time-signer.js';
 import { AccessDocuments } from './user/access-documents.js';
 import { UserCatalog } from './user/user-catalog.js';
@@ -46,16 +47,14 @@ interface GuardedNode extends ServedNode {
 
 /**
  * Puts users, roles and logins in front of a node.
- * @param keepsToRouters whether it is a shard that leaves users' data to routers
+ * @param shard if it is one, which may leave users' data to routers
  */
-export function guardNode(node: GuardedNode, realm: AccessRealm, keepsToRouters: () => boolean): ServedNode {
+export function guardNode(node: GuardedNode, realm: AccessRealm, shard?: DirectShard): ServedNode {
   const logins = new Logins(realm.catalog);
   node.diagnostics.addAnswers(logins.answers());
   const known = new Set(node.commandNames);
   const { signer } = realm;
   if (signer === undefined) return new AccessNode(node, logins, undefined, known);
-  const authorizer = new Authorizer(realm.catalog, known, keepsToRouters, (request) =>
-    node.diagnostics.refuseToAnyone(request),
-  );
+  const authorizer = new Authorizer(realm.catalog, known, shard, (request) => node.diagnostics.refuseToAnyone(request));
   return new AccessNode(node, logins, { authorizer, signer }, known);
 }

@@ -72,7 +72,7 @@ export class RouterMember {
     router.diagnostics.parameters.onChange = (name, value) => {
       if (name === 'cursorTimeoutMillis') context.cursors.idleMsMax = value;
     };
-    started.router = guardNode(router, shared.realm, () => false);
+    started.router = guardNode(router, shared.realm);
     await announce(shared.catalog, identity);
     const control = new NodeControl(name, identity, server, router.diagnostics.failPoints, {
       end: () => {

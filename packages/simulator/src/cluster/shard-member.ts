@@ -1,3 +1,4 @@
+import type { Binary } from 'bson';
 import { type ServerAuth, shardAuth } from '../access/auth-options.js';
 import { ClusterTimeSigner } from '../access/cluster-time-signer.js';
 import { type AccessRealm, guardNode, keepSigningKey, openRealm } from '../access/guard-node.js';
@@ -41,6 +42,10 @@ export interface MemberOptions {
   readonly keepsToRouters?: () => boolean;
   /** Commands that the cluster answers for the member. */
   readonly clusterAnswer?: (request: CommandRequest) => Promise<Doc> | undefined;
+}
+
+function isSame(a: Binary, b: Binary): boolean {
+  return a.toString('hex') === b.toString('hex');
 }
 
 /** What a shard reports of its cluster, without its id and the versions of its collections. */
@@ -121,7 +126,10 @@ export class ShardMember {
     await options.deployment.keepFeatureCompatibilityVersion((text) =>
       versions.put(doc(['_id', 'featureCompatibilityVersion'], ['version', text])),
     );
-    started.node = guardNode(node, realm, options.keepsToRouters ?? (() => false));
+    started.node = guardNode(node, realm, {
+      keepsToRouters: options.keepsToRouters ?? (() => false),
+      namespaceOf: (db, uuid) => shard.collectionsOf(db).find((one) => isSame(one.uuid, uuid))?.namespace,
+    });
     return new ShardMember(options.id, identity, shard, node, server, realm, link, started.control);
   }
 

@@ -1,4 +1,5 @@
 import { MongoClient } from 'mongodb';
+import { serverVersion } from './server-version.js';
 
 const password = 'secret';
 
@@ -13,8 +14,25 @@ const roles = {
 
 export type TestUser = keyof typeof roles;
 
-/** The same users in the form of a simulated cluster's options. */
-export const testUsers = Object.entries(roles).map(([user, held]) => ({ user, password, roles: [...held] }));
+const testUserNames = Object.keys(roles) as TestUser[];
+
+/** From this release on, users need a role of its own to read shards without their router. */
+const directRoleRelease = 8;
+const directRole = 'directShardOperations';
+
+/** What a user holds on a router or a replica set, or on a shard itself. */
+function rolesOf(user: TestUser, isShard: boolean, release: number): string[] {
+  return [...roles[user], ...(user === 'migrator' && isShard && release >= directRoleRelease ? [directRole] : [])];
+}
+
+/**
+ * The same users in the form of a simulated cluster's options.
+ * @param isShard whether they are users of the shards themselves
+ * @param release the major release of the servers
+ */
+export function testUsers(isShard: boolean, release: number): { user: string; password: string; roles: string[] }[] {
+  return testUserNames.map((user) => ({ user, password, roles: rolesOf(user, isShard, release) }));
+}
 
 /** Credentials in the form of an instance's setting `shards`, with which it reads the shards directly. */
 export const migratorCredentials = { user: 'migrator', password } as const;
@@ -60,13 +78,16 @@ export function addresses(bare: string, withUsers: boolean): ClusterAddresses {
 /**
  * Creates all users on servers without any.
  * @param connectionString without a login: servers accept the first user from the local host without one
+ * @param isShard whether it leads to a shard of a cluster
  */
-export async function makeUsers(connectionString: string): Promise<void> {
-  await makeUser(connectionString, 'root');
-  for (const user of ['migrator', 'shopper'] as const) await makeUser(loginAs(connectionString, 'root'), user);
+export async function makeUsers(connectionString: string, isShard: boolean): Promise<void> {
+  await makeUser(connectionString, 'root', rolesOf('root', isShard, 0));
+  const asRoot = loginAs(connectionString, 'root');
+  const [release] = await serverVersion(asRoot);
+  for (const user of ['migrator', 'shopper'] as const) await makeUser(asRoot, user, rolesOf(user, isShard, release));
 }
 
-async function makeUser(connectionString: string, user: TestUser): Promise<void> {
+async function makeUser(connectionString: string, user: TestUser, held: string[]): Promise<void> {
   await using client = new MongoClient(connectionString);
-  await client.db('admin').command({ createUser: user, pwd: password, roles: [...roles[user]] });
+  await client.db('admin').command({ createUser: user, pwd: password, roles: held });
 }

@@ -73,9 +73,15 @@ export async function startSimulatedHere(options: LocalClusterOptions): Promise<
 /** A simulated cluster, and each shard's `host:port` by id. */
 async function simulate(options: LocalClusterOptions): Promise<LocalCluster & { hosts: ReadonlyMap<string, string> }> {
   const { topology, oplogBytes, withUsers = false, release, noopInterval_ms } = options;
+  const major = Number.parseInt(release ?? '5', 10);
   const given = {
     ...(release !== undefined && { version: release }),
-    ...(withUsers && { auth: { users: testUsers, ...(topology !== 'replicaSet' && { shardUsers: testUsers }) } }),
+    ...(withUsers && {
+      auth: {
+        users: testUsers(false, major),
+        ...(topology !== 'replicaSet' && { shardUsers: testUsers(true, major) }),
+      },
+    }),
     ...(oplogBytes !== undefined && { oplogBytesMax: oplogBytes }),
     ...(noopInterval_ms !== undefined && { noopIntervalMs: noopInterval_ms }),
   };

@@ -50,7 +50,7 @@ export function startServers(launch: Launch, shape: Shape): Promise<Described> {
 async function startReplicaSet(launch: Launch, { withUsers = false, members = 1 }: Shape): Promise<Described> {
   const hosts = await startSet(launch, 'rs0', [], members);
   const address = addressOf('rs0', hosts);
-  if (withUsers) await makeUsers(address);
+  if (withUsers) await makeUsers(address, false);
   return {
     kind: 'replicaSet',
     ...addresses(`mongodb://${hosts.join(',')}/?replicaSet=rs0`, withUsers),
@@ -75,7 +75,8 @@ async function startSharded(
   const routers = await Promise.all(names.map((name) => launch(name, 'mongos', routerArguments)));
   const bare = `mongodb://${routers.join(',')}/`;
   const shardAddresses = shards.map((hosts, index) => addressOf(`s${index}`, hosts));
-  if (withUsers) await Promise.all([bare, ...shardAddresses].map(makeUsers));
+  if (withUsers)
+    await Promise.all([makeUsers(bare, false), ...shardAddresses.map((address) => makeUsers(address, true))]);
   const reached = addresses(bare, withUsers);
   for (const [index, hosts] of shards.entries()) {
     const addShard = `s${index}/${hosts.join(',')}`;

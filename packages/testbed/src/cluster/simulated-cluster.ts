@@ -46,9 +46,10 @@ export async function startSimulatedCluster({
       ? `mongodb://${listening.router}/`
       : `mongodb://${listening.replicaSet}/?replicaSet=${listening.setName}`;
   if (withUsers)
-    await Promise.all(
-      [bare, ...('router' in listening ? [...hosts.keys()].map((id) => directTo(hosts, id)) : [])].map(makeUsers),
-    );
+    await Promise.all([
+      makeUsers(bare, false),
+      ...('router' in listening ? [...hosts.keys()].map((id) => makeUsers(directTo(hosts, id), true)) : []),
+    ]);
   const reached = addresses(bare, withUsers);
   const close = async () => {
     await child.stop();

@@ -1,6 +1,7 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { asUnavailable } from '../../cluster/connection-failure.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { reportStart } from '../../preflight/check-start.js';
 import type { PreflightItem, PreflightReport } from '../../preflight/report.js';
@@ -19,11 +20,10 @@ export async function preflight(
   const sourceName = requireClusterName(request.source);
   const destinationName = requireClusterName(request.destination);
   const { syncUser, memoryBytesMax } = config;
-  const opened = await Promise.allSettled([
-    connectSource(config, sourceName, config.sourceAccess, signal),
+  const [source, destination] = await Promise.allSettled([
+    openToCheck(config, sourceName, signal),
     connectConfigured(config, destinationName, 'router', signal),
   ]);
-  const [source, destination] = opened;
   try {
     if (source.status === 'rejected' || destination.status === 'rejected') {
       const items = [
@@ -32,22 +32,53 @@ export async function preflight(
       ];
       return { canStart: false, items };
     }
-    return await reportStart({
-      source: source.value,
+    const { cluster, refused } = source.value;
+    const report = await reportStart({
+      source: cluster,
       destination: destination.value,
       request,
       signal,
       memoryBytesMax,
+      openNextSource: () => connectSource(config, destinationName, config.sourceAccess, signal),
       ...(syncUser === undefined ? {} : { syncUser }),
     });
+    return refused === null ? report : withRefusal(report, refused);
   } finally {
-    for (const one of opened) if (one.status === 'fulfilled') await one.value.close();
+    if (source.status === 'fulfilled') await source.value.cluster.close();
+    if (destination.status === 'fulfilled') await destination.value.close();
   }
+}
+
+/**
+ * Connects to the source as the configuration says. Shards that cannot be read directly are one finding: through the
+ * router everything else is checked too.
+ */
+async function openToCheck(
+  config: InstanceConfig,
+  name: ClusterName,
+  signal: AbortSignal,
+): Promise<{ cluster: ClusterClient; refused: ConvoyError | null }> {
+  try {
+    return { cluster: await connectSource(config, name, config.sourceAccess, signal), refused: null };
+  } catch (error) {
+    if (!isConvoyError(error, 'shardsNotReachable')) throw error;
+    return { cluster: await connectConfigured(config, name, 'router', signal), refused: error };
+  }
+}
+
+/** The finding takes the place of what the check found through the router, unless that prevents a start too. */
+function withRefusal({ items }: PreflightReport, refused: ConvoyError): PreflightReport {
+  const others = items.filter(({ check, result }) => check !== 'clusters' || result === 'failed');
+  return { canStart: false, items: [failed(refused), ...others] };
 }
 
 /** @throws the error itself if it says nothing about the cluster */
 function unusable(role: 'source' | 'destination', name: ClusterName, thrown: unknown): PreflightItem {
   const error = asUnavailable(role, name, thrown);
   if (!(error instanceof ConvoyError)) throw error;
-  return { check: 'clusters', result: 'failed', error: error.error, description: error.errorDescription };
+  return failed(error);
+}
+
+function failed({ error, errorDescription }: ConvoyError): PreflightItem {
+  return { check: 'clusters', result: 'failed', error, description: errorDescription };
 }

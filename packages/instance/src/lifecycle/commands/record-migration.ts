@@ -11,7 +11,7 @@ import { firstEpochAt } from '../../store/epochs.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords, type NewMigration } from '../../store/migration-record.js';
 import type { Connect } from '../migration/clusters.js';
-import { planReversal } from '../migration/next-source.js';
+import { openPlannedSource, planReversal } from '../migration/next-source.js';
 import type { Runtime } from '../migration/runtime.js';
 
 /** The log names this many of the matched namespaces, and counts the rest. */
@@ -80,9 +80,11 @@ function publish({ runtime, fleet }: RequestedMigration, report: PreflightReport
   fleet.publishDetails('preflight', { at_ms: runtime.clock.now_ms(), ...report });
 }
 
-function checkOf({ runtime, source, destination, request, signal }: RequestedMigration): StartCheck {
+function checkOf(requested: RequestedMigration): StartCheck {
+  const { runtime, source, destination, request, recorded, connect, signal } = requested;
   const { syncUser, memoryBytesMax } = runtime.config;
   return {
+    openNextSource: () => openPlannedSource(runtime, destination, recorded, connect, signal),
     source,
     destination,
     request,

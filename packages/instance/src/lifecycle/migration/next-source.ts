@@ -4,6 +4,18 @@ import type { MigrationRecord, Reversal } from '../../store/migration-record.js'
 import { type Connect, openSource, requireClusterName } from './clusters.js';
 import type { Runtime } from './runtime.js';
 
+/** Connects to the destination as a reverse would, by the recorded access or the one that its shards allow now. */
+export function openPlannedSource(
+  runtime: Runtime,
+  destination: ClusterClient,
+  recorded: MigrationRecord | null,
+  connect: Connect,
+  signal: AbortSignal,
+): Promise<ClusterClient> {
+  const accessBack = recorded?.reversal?.accessBack ?? null;
+  return openSource(runtime, requireClusterName(destination.name), accessBack, signal, connect);
+}
+
 /** What a reversible migration records of its destination: its access and its shards. */
 export async function planReversal(
   runtime: Runtime,
@@ -13,13 +25,7 @@ export async function planReversal(
   signal: AbortSignal,
 ): Promise<Reversal> {
   const { source, destination } = clusters;
-  const next = await openSource(
-    runtime,
-    requireClusterName(destination.name),
-    recorded?.reversal?.accessBack ?? null,
-    signal,
-    connect,
-  );
+  const next = await openPlannedSource(runtime, destination, recorded, connect, signal);
   await next.close();
   const shards = { sourceShards: [...source.shardIds], destinationShards: [...next.shardIds] };
   return { turns: 0, ...shards, accessBack: next.access, openedAt: null, openedCatalogEpoch: null, isOver: false };

@@ -93,6 +93,22 @@ describe('opening a cluster', () => {
     expect(error.errorDescription).not.toContain('shard2');
   });
 
+  test('names the role that a shard of 8.0 wants for reads without a router', async () => {
+    const script = ({ name, body }: ReceivedCommand): Document => {
+      if (name === 'aggregate') return batch(0n, []);
+      return typeof body['find'] === 'string' ? failure(13, 'Unauthorized') : failure(26, 'NamespaceNotFound');
+    };
+    await using shard = await ScriptedNode.start(script, { setName: 's0' });
+    const shards = [{ _id: 'shard0', host: `s0/${shard.host}` }];
+    await using router = await ScriptedNode.start(routerScript(shards, [8, 0, 10, 0]));
+    const error = await errorOf(openCluster('cluster0', router.connectionString, { ...options, direct: true }));
+    expect(error.error).toBe('shardsNotReachable');
+    expect(error.errorDescription).toContain(
+      'Shard shard0 of cluster0 cannot be read directly: its user lacks the role directShardOperations.',
+    );
+    expect(error.errorDescription).toContain('grantRolesToUser');
+  });
+
   test('treats a replica set as one shard under its set name', async () => {
     const replicaSetId = new ObjectId();
     const script = ({ name }: ReceivedCommand): Document => {

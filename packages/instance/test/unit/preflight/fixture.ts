@@ -37,6 +37,8 @@ export class Fixture {
   shardAuthInfo: Document = { authenticatedUsers: [] };
   /** Indexes that single shards of the source show instead of the cluster's. */
   readonly shardIndexes = new Map<string, Document[]>();
+  /** What shards answer to `listIndexes` instead. */
+  refusedIndexes: Error | null = null;
   source: Partial<ClusterClient> = {};
   destination: Partial<ClusterClient> = {};
 
@@ -64,7 +66,10 @@ export class Fixture {
     return checkJoin({ ...this.clusters(), request, signal, clock, ...more });
   }
 
-  report(request: StartRequest = requestOf(), more: { memoryBytesMax?: number } = {}): Promise<PreflightReport> {
+  report(
+    request: StartRequest = requestOf(),
+    more: { memoryBytesMax?: number; openNextSource?: () => Promise<ClusterClient> } = {},
+  ): Promise<PreflightReport> {
     return reportStart({ ...this.clusters(), request, signal, clock, ...more });
   }
 
@@ -84,6 +89,11 @@ export class Fixture {
   }
 
   private listIndexes(shard: string): Handler {
+    const refused = this.refusedIndexes;
+    if (refused !== null)
+      return () => {
+        throw refused;
+      };
     const firstBatch = this.shardIndexes.get(shard);
     return firstBatch === undefined
       ? this.sourceServer.client.handlerOf('listIndexes')

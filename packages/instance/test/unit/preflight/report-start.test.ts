@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkNames, type CheckName, type PreflightItem } from '../../../src/preflight/report.js';
-import { serverError } from '../fake-node-client.js';
+import { fakeCluster, FakeNodeClient, serverError } from '../fake-node-client.js';
 import { requestOf, Fixture } from './fixture.js';
 
 async function item(fixture: Fixture, check: CheckName, request = requestOf()): Promise<PreflightItem> {
@@ -8,6 +8,14 @@ async function item(fixture: Fixture, check: CheckName, request = requestOf()): 
   const found = items.find((one) => one.check === check);
   if (found === undefined) throw new Error(`the report has no ${check}`);
   return found;
+}
+
+const root = { resource: { anyResource: true }, actions: ['anyAction'] };
+
+/** A sharded collection whose indexes the shards refuse to list. */
+function refuseShardIndexes(fixture: Fixture, code = 13): void {
+  fixture.sourceServer.addSharded('app.c', { _id: 1 }, false, [{ min: {}, max: {}, shard: 'shard0' }], {});
+  fixture.refusedIndexes = serverError(code, 'Refused');
 }
 
 describe('the preflight report', () => {
@@ -37,6 +45,76 @@ describe('the preflight report', () => {
       'destination: destinationNotEmpty',
     ]);
   });
+
+  it('goes on after a missing privilege that also keeps it from reading the catalog', async () => {
+    const fixture = new Fixture();
+    fixture.source = { version: [8, 0, 0] };
+    fixture.destination = { version: [8, 0, 0] };
+    fixture.shardAuthInfo = {
+      authenticatedUsers: [{ user: 'reader', db: 'admin' }],
+      authenticatedUserPrivileges: [
+        { resource: { cluster: true }, actions: ['useUUID', 'appendOplogNote'] },
+        { resource: { db: '', collection: '' }, actions: ['find', 'changeStream', 'listIndexes'] },
+      ],
+    };
+    refuseShardIndexes(fixture);
+    const { canStart, items } = await fixture.report();
+    expect(canStart).toBe(false);
+    expect(items.map(({ check }) => check)).toEqual([...checkNames]);
+    expect(items.filter(({ result }) => result === 'failed')).toMatchObject([
+      { check: 'privileges', description: expect.stringContaining('issueDirectShardOperations') as unknown },
+    ]);
+    expect(items.filter(({ description }) => description.includes('a failed check above')).length).toBe(7);
+  });
+
+  it('reports a privilege that no check knows as a finding, and goes on', async () => {
+    const fixture = new Fixture();
+    refuseShardIndexes(fixture);
+    const { items } = await fixture.report();
+    expect(items.map(({ check }) => check)).toEqual([...checkNames]);
+    expect(items.filter(({ result }) => result === 'failed')).toMatchObject([
+      { check: 'collections', error: 'permissionMissing', description: expect.stringContaining('(13)') as unknown },
+    ]);
+    await expect(fixture.check()).rejects.toMatchObject({ code: 13 });
+  });
+
+  it('throws any other failure of a server', async () => {
+    const fixture = new Fixture();
+    refuseShardIndexes(fixture, 8);
+    await expect(fixture.report()).rejects.toMatchObject({ code: 8 });
+  });
+
+  it.each([
+    ['sharded', { kind: 'sharded', access: 'direct' }, ['privileges']],
+    ['read through its router', { kind: 'sharded', access: 'router' }, []],
+    ['a replica set', { kind: 'replicaSet', access: 'direct' }, []],
+  ] as const)(
+    'of a reversible migration checks the users of the shards of the destination if it is %s',
+    async (_, how, expected) => {
+      const fixture = new Fixture();
+      fixture.source = fixture.destination = { version: [6, 0, 0] };
+      const all = { authenticatedUsers: [{ user: 'u', db: 'admin' }], authenticatedUserPrivileges: [root] };
+      fixture.sourceServer.authInfo = fixture.destinationServer.authInfo = all;
+      let closed = 0;
+      const authInfo = { authenticatedUsers: [{ user: 'u', db: 'admin' }], authenticatedUserPrivileges: [] };
+      const shard = new FakeNodeClient('a', { connectionStatus: () => ({ authInfo }) });
+      const next = fakeCluster({
+        name: 'cluster1',
+        router: shard,
+        shards: new Map([['a', shard]]),
+        shardIds: ['a'],
+        ...how,
+      });
+      const openNextSource = () => Promise.resolve({ ...next, close: () => Promise.resolve(void (closed += 1)) });
+      const reversible = requestOf({}, { reversible: true, enableUserWriteBlocking: true });
+      const { items } = await fixture.report(reversible, { openNextSource });
+      expect(items.flatMap(({ check, result }) => (result === 'failed' ? [check] : []))).toEqual(expected);
+      expect(closed).toBe(1);
+      closed = 0;
+      await fixture.report(requestOf(), { openNextSource });
+      expect(closed).toBe(0);
+    },
+  );
 
   it('does not check what needs a filter that cannot be compiled', async () => {
     const fixture = new Fixture();

@@ -9,7 +9,7 @@ import type { UserCatalog } from '../user/user-catalog.js';
 import { commandText } from './command-text.js';
 import { CursorOwners } from './cursor-owners.js';
 import { declaredNeeds } from './declared-needs.js';
-import { refuseDirectAccess } from './direct-access.js';
+import { type DirectShard, refuseDirectAccess } from './direct-access.js';
 import type { Need } from './need.js';
 import { keepVisibleCollections, keepVisibleDatabases } from './visible-lists.js';
 
@@ -27,8 +27,8 @@ export class Authorizer {
     private readonly catalog: UserCatalog,
     /** Names of the commands that the node behind has in some release. It refuses all others itself. */
     private readonly known: ReadonlySet<string>,
-    /** Whether the node is a shard that leaves users' data to routers. */
-    private readonly keepsToRouters: () => boolean,
+    /** The shard behind; undefined for nodes that are none. */
+    private readonly shard: DirectShard | undefined,
     /** What the node refuses to every user. @throws CommandError */
     private readonly refuseToAnyone: (request: CommandRequest) => void,
   ) {}
@@ -49,7 +49,7 @@ export class Authorizer {
     if (needs === undefined || needs === 'login') this.#checkOwn(login, privileges, request);
     else if (request.name === 'rolesInfo' && asksForOwnRole(login, request)) return;
     else if (!needs(request).every((need) => isMet(need, privileges))) throw refusal(request);
-    if (this.keepsToRouters()) refuseDirectAccess(request, privileges);
+    if (this.shard !== undefined) refuseDirectAccess(request, privileges, this.shard);
   }
 
   /** Filters the reply of a command: removes what the caller may not see, and records whose cursors are open. */

@@ -261,4 +261,50 @@ describe('a shard of several that clients reach without a router', () => {
       }
     },
   );
+
+  it('8.0, one of 2: refuses by namespace, whatever the command', async () => {
+    const users = [root, { user: 'reads', password, roles: ['readAnyDatabase', 'clusterMonitor', 'backup'] }];
+    const cluster = await startCluster({ shards: 2, version: '8.0', auth: { users: [root], shardUsers: users } });
+    const [asReader, asRoot] = await Promise.all([
+      connect(cluster.shards[0] ?? '', 'reads'),
+      connect(cluster.shards[0] ?? '', 'root'),
+    ]);
+    const stream = { pipeline: [{ $changeStream: {} }], cursor: {} };
+    const codeOf = (db: string, command: Document): Promise<unknown> =>
+      asReader
+        .db(db)
+        .command(command)
+        .then(
+          () => 0,
+          ({ code }: { code?: number }) => code,
+        );
+    try {
+      await asRoot.db('a').collection('c').insertOne({ n: 1 });
+      const [{ info } = {}] = await asRoot.db('a').listCollections({ name: 'c' }).toArray();
+      const { uuid } = info as { uuid: Binary };
+      const unknown = new Binary(Buffer.alloc(16, 7), Binary.SUBTYPE_UUID);
+      const asked: [string, Document, number][] = [
+        ['a', { find: 'c' }, 13],
+        ['none', { find: 'none' }, 13],
+        ['a', { find: uuid }, 13],
+        ['a', { find: unknown }, 26],
+        ['a', { listIndexes: 'c' }, 13],
+        ['a', { listCollections: 1 }, 13],
+        ['a', { find: 'system.js' }, 0],
+        ['a', { aggregate: 'c', pipeline: [], cursor: {} }, 13],
+        ['a', { aggregate: 'c', ...stream }, 0],
+        ['a', { aggregate: 1, ...stream }, 0],
+        ['admin', { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true } }], cursor: {} }, 0],
+        ['local', { find: 'oplog.rs', limit: 1 }, 0],
+        ['config', { find: 'transactions', limit: 1 }, 0],
+        ['config', { find: 'chunks', limit: 1 }, 13],
+        ['config', { listCollections: 1 }, 0],
+      ];
+      const answered = await Promise.all(asked.map(([db, command]) => codeOf(db, command)));
+      expect(answered).toEqual(asked.map(([, , code]) => code));
+    } finally {
+      await Promise.all([asReader.close(), asRoot.close()]);
+      await cluster.close();
+    }
+  });
 });
