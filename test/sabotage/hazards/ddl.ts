@@ -320,29 +320,48 @@ export const ddlHazards: readonly Hazard[] = [
   {
     number: 86,
     hazard:
-      'Servers move a collection to another shard under a new UUID, or report events that this release does not know',
+      'Servers move a collection to another shard under a new UUID, by an event that does not say why (8.0), or report ' +
+      'events that this release does not know',
     handling:
       '`moveCollection` and `movePrimary` create a new collection in the place of the old one, which is copied ' +
-      'again. An unknown event triggers a comparison of catalogs.',
+      'again. A collection that was not sharded can only have been moved; one that was ends the migration. An unknown ' +
+      'event triggers a comparison of catalogs.',
     sabotages: [
       {
-        takesOut: 'the provenance of a resharding',
+        takesOut: 'what the collection was before',
+        file: instance('ddl/ddl-tracker.ts'),
+        symbol: 'isMoved',
+        find: 'return keepsKey && (known?.sharding ?? null) === null;',
+        replace: 'return keepsKey || known === null;',
+        tests: [instanceTest('ddl/ddl-tracker.test.ts', 'is a sharded collection that gets %s')],
+      },
+      {
+        takesOut: 'the key that it had',
         file: instance('ddl/ddl-stream.ts'),
-        symbol: 'movedTo',
-        find:
-          "return operation === 'reshardCollection' && provenance === 'moveCollection' ? uuidHex(reshardUUID) || " +
-          'null : null;',
-        replace: 'return provenance === operation ? uuidHex(reshardUUID) : null;',
+        symbol: 'isSameKey',
+        find: 'return Buffer.from(BSON.serialize(a)).equals(BSON.serialize(b));',
+        replace: 'return a !== b;',
+        tests: [instanceTest('ddl/ddl-stream.test.ts', 'shows a resharding: %s')],
+      },
+      {
+        takesOut: 'the second copy of what the catalog showed before its event came',
+        file: instance('ddl/ddl-tracker.ts'),
+        symbol: 'takeMove',
+        find: 'ledger.followed.get(moved.uuid) === undefined',
+        replace: 'ledger.followed !== undefined',
         tests: [
-          instanceTest('ddl/ddl-stream.test.ts', 'shows by its provenance whether a collection was only moved: %s'),
+          instanceTest(
+            'ddl/ddl-tracker.test.ts',
+            'by moveCollection before the catalog was read is copied again, once: it may have been read in parts',
+          ),
         ],
       },
       {
         takesOut: 'the new collection in the place of the old',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'take',
-        find: 'if (movedTo !== null) {',
-        replace: 'if (movedTo === operation) {',
+        find: "if (operation === 'reshardCollection') {",
+        replace: "if (operation === 'reshardCollection' && uuid === null) {",
         tests: [
           instanceTest(
             'ddl/ddl-tracker.test.ts',
@@ -354,8 +373,8 @@ export const ddlHazards: readonly Hazard[] = [
         takesOut: 'the comparison of catalogs after an unknown event',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'take',
-        find: '      this.#refuseNewShardKey(event);\n      this.deps.onTrigger();',
-        replace: '      this.#refuseNewShardKey(event);',
+        find: '      this.#refuseRefinedKey(event);\n      this.deps.onTrigger();',
+        replace: '      this.#refuseRefinedKey(event);',
         tests: [
           instanceTest('ddl/ddl-tracker.test.ts', 'an event of the unknown kind %s triggers a read of the catalog'),
         ],

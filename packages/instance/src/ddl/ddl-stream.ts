@@ -33,11 +33,18 @@ export interface DdlEvent {
   /** Empty if the event is about a database. */
   name: string;
   to: { database: string; name: string } | null;
-  /**
-   * The UUID under which `moveCollection` (8.0) has put the same collection on another shard; null for all other
-   * changes.
-   */
-  movedTo: string | null;
+  /** What a `reshardCollection` says; null for all other changes. */
+  resharded: Resharded | null;
+}
+
+/** A resharding, which puts a copy in the place of a collection. `moveCollection` and `unshardCollection` are ones. */
+interface Resharded {
+  /** The UUID of the copy. */
+  to: string;
+  /** The collection keeps its shard key; one that is not sharded counts as sharded by `_id`. */
+  keepsKey: boolean;
+  /** The command, as servers after 8.0 name it; null where they do not. */
+  provenance: string | null;
 }
 
 /** Events in order, and the time below which no others can arrive. */
@@ -157,14 +164,21 @@ export function parseDdlEvent(bytes: Uint8Array): DdlEvent {
     database,
     name,
     to: event.to === undefined ? null : namespaceIn(event.to),
-    movedTo: movedTo(operation, event.operationDescription),
+    resharded: operation === 'reshardCollection' ? reshardedAs(event.operationDescription) : null,
   };
 }
 
-/** From 8.0 on a `reshardCollection` names its cause: a collection that was only moved keeps its definition. */
-function movedTo(operation: string, description: unknown): string | null {
-  const { provenance, reshardUUID } = (description as Document | undefined) ?? {};
-  return operation === 'reshardCollection' && provenance === 'moveCollection' ? uuidHex(reshardUUID) || null : null;
+function reshardedAs(description: unknown): Resharded | null {
+  const { reshardUUID, shardKey, oldShardKey, provenance } = (description as Document | undefined) ?? {};
+  const to = uuidHex(reshardUUID);
+  if (to === '') return null;
+  const keepsKey = oldShardKey === undefined || isSameKey(shardKey as Document, oldShardKey as Document);
+  return { to, keepsKey, provenance: typeof provenance === 'string' ? provenance : null };
+}
+
+/** The order of a shard key's fields counts. */
+function isSameKey(a: Document, b: Document): boolean {
+  return Buffer.from(BSON.serialize(a)).equals(BSON.serialize(b));
 }
 
 function namespaceIn(value: unknown): { database: string; name: string } {

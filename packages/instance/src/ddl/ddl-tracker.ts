@@ -26,7 +26,7 @@ interface TrackerDependencies {
   /** A replica set is being sharded: a collection renamed into another database would lose its requested shard key. */
   shardsReplicaSet: boolean;
   clock: Pick<Clock, 'monotonic_ms'>;
-  source: Pick<SourceNames, 'hasLeft' | 'timeAboveAll'>;
+  source: Pick<SourceNames, 'hasLeft' | 'timeAboveAll' | 'isUnsharded'>;
   /** Called for an event that only shows that the catalog should be read. */
   onTrigger(): void;
 }
@@ -88,16 +88,16 @@ export class DdlTracker {
    * @throws ConvoyError `shardKeyChanged` for what cannot be replicated; what the ledger throws
    */
   async take(event: DdlEvent, signal: AbortSignal): Promise<void> {
-    const { uuid, operation, movedTo } = event;
+    const { uuid, operation } = event;
     const includedTo = uuid === null ? null : this.deps.ledger.journalledTo(uuid);
     if (includedTo !== null && event.time <= includedTo) return;
-    if (movedTo !== null) {
-      await this.#takeCreation({ ...event, uuid: movedTo }, signal);
+    if (operation === 'reshardCollection') {
+      await this.#takeResharding(event, signal);
     } else if (
       uuid === null ||
       (operation !== 'drop' && operation !== 'rename' && operation !== 'create' && operation !== 'shardCollection')
     ) {
-      this.#refuseNewShardKey(event);
+      this.#refuseRefinedKey(event);
       this.deps.onTrigger();
     } else if (operation === 'create') {
       await this.#takeCreation({ ...event, uuid }, signal);
@@ -278,14 +278,48 @@ export class DdlTracker {
     await ledger.changed.until(() => !ledger.isToBeMade(uuid), signal);
   }
 
-  #refuseNewShardKey({ operation, uuid, database, name }: DdlEvent): void {
-    if (operation !== 'reshardCollection' && operation !== 'refineCollectionShardKey') return;
+  /**
+   * A resharding gives a collection another UUID, and its event does not name the command (8.0). Only one that is not
+   * sharded can be moved, and only sharded ones can be resharded or unsharded. What the collection was is known:
+   * `shardCollection` is taken first. What the cluster shows by now may already be a later change.
+   */
+  async #takeResharding(event: DdlEvent, signal: AbortSignal): Promise<void> {
+    const { ledger, filter, onTrigger } = this.deps;
+    const { uuid, database, name, resharded } = event;
+    if (uuid !== null) await this.#untilApplied(uuid, signal);
+    if (!filter.includes(database, name) && (uuid === null || ledger.followed.get(uuid) === undefined))
+      return onTrigger();
+    if (resharded === null || !this.#isMoved(uuid, resharded))
+      throw shardKeyChanged(`${database}.${name}`, await this.#reshardingOf(event, signal));
+    if (uuid !== null) this.arriving.delete(uuid);
+    await this.#takeMove({ database, name, time: event.time, uuid: resharded.to }, signal);
+  }
+
+  #isMoved(uuid: string | null, { keepsKey, provenance }: NonNullable<DdlEvent['resharded']>): boolean {
+    if (provenance !== null) return provenance === 'moveCollection';
+    const known = uuid === null ? undefined : this.deps.ledger.entries.get(uuid);
+    return keepsKey && (known?.sharding ?? null) === null;
+  }
+
+  /** A collection that moved between the start time and the reading of the catalog may be read before it was whole. */
+  async #takeMove(moved: NamedAnew, signal: AbortSignal): Promise<void> {
+    const { ledger } = this.deps;
+    const includedTo = ledger.journalledTo(moved.uuid);
+    if (includedTo !== null && moved.time <= includedTo) return;
+    if (ledger.followed.get(moved.uuid) === undefined) return this.#takeCreation(moved, signal);
+    await ledger.add((followed) => restartOf(followed, moved.uuid, timestampOf(moved.time)), signal);
+  }
+
+  async #reshardingOf({ resharded }: DdlEvent, signal: AbortSignal): Promise<string> {
+    if (resharded === null) return 'resharded';
+    return (await this.deps.source.isUnsharded(resharded.to, signal)) ? 'unsharded' : 'resharded';
+  }
+
+  #refuseRefinedKey({ operation, uuid, database, name }: DdlEvent): void {
+    if (operation !== 'refineCollectionShardKey') return;
     const isFollowed = uuid !== null && this.deps.ledger.followed.get(uuid) !== undefined;
     if (isFollowed || this.deps.filter.includes(database, name))
-      throw shardKeyChanged(
-        `${database}.${name}`,
-        operation === 'reshardCollection' ? 'resharded' : 'given a refined shard key',
-      );
+      throw shardKeyChanged(`${database}.${name}`, 'given a refined shard key');
   }
 }
 

@@ -1,6 +1,6 @@
 import { listCollections } from '../catalog/read/list-namespaces.js';
 import { readCollectionByUuid } from '../catalog/read/read-catalog.js';
-import { isShardedAs } from '../catalog/read/read-sharding.js';
+import { isShardedAs, isUnsplittable } from '../catalog/read/read-sharding.js';
 import { timeAboveAll } from '../cluster/cluster-time.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { Retrying } from '../cluster/retry.js';
@@ -36,6 +36,15 @@ export class SourceNames {
       signal,
     );
     return new Map(listed.map(({ uuid, name }) => [uuid, name]));
+  }
+
+  /** Whether the cluster lists the collection with a UUID as one that is not sharded (8.0). */
+  isUnsharded(uuid: string, signal: AbortSignal): Promise<boolean> {
+    return this.retrying(
+      'read a moved collection of the source',
+      () => isUnsplittable(this.source, uuid, signal),
+      signal,
+    );
   }
 
   /** A cluster time above everything done on the source so far. */

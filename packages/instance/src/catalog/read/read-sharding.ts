@@ -139,6 +139,21 @@ export async function isShardedAs(
   return row !== undefined && row.dropped !== true && row.uuid !== undefined && uuidHex(row.uuid) === uuid;
 }
 
+/**
+ * Whether a collection is listed as one that is not sharded: from 8.0 on those that were moved, or are no longer sharded.
+ * @param uuid 32 hexadecimal digits
+ */
+export async function isUnsplittable(
+  { kind, router }: Pick<ClusterClient, 'kind' | 'router'>,
+  uuid: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (kind === 'replicaSet') return false;
+  const filter = { uuid: new BSON.Binary(Buffer.from(uuid, 'hex'), BSON.Binary.SUBTYPE_UUID) };
+  const [row] = await readConfig(router, { find: 'collections', filter }, signal);
+  return row?.unsplittable === true;
+}
+
 /** Documents of a collection of the config database, read at majority and decoded by `decodeConfigDocument`. */
 export function readConfig(router: NodeClient, find: Document, signal: AbortSignal): Promise<Document[]> {
   return readCursor(router, 'config', { ...find, readConcern: MAJORITY }, decodeConfigDocument, signal);

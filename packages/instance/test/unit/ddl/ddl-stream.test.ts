@@ -95,19 +95,22 @@ describe('an event of later servers', () => {
   const ns = { db: 'shop', coll: 'orders' };
 
   it.each([
-    ['moveCollection', '0b'.repeat(16)],
-    ['reshardCollection', null],
-    ['unshardCollection', null],
-    ['rewriteCollection', null],
-    [undefined, null],
-  ])('shows by its provenance whether a collection was only moved: %s', (provenance, movedTo) => {
-    const operationDescription = {
-      reshardUUID: after,
-      shardKey: { _id: 1 },
-      oldShardKey: { _id: 1 },
-      unique: false,
-      ...(provenance !== undefined && { provenance }),
-    };
+    ['as 8.0 moves a collection', { shardKey: { _id: 1 }, oldShardKey: { _id: 1 } }, { keepsKey: true }],
+    ['as 8.0 unshards one', { shardKey: { _id: 1 }, oldShardKey: { sk: 1 } }, { keepsKey: false }],
+    [
+      'with the same fields in another order',
+      { shardKey: { a: 1, b: 1 }, oldShardKey: { b: 1, a: 1 } },
+      { keepsKey: false },
+    ],
+    ['with another kind of key', { shardKey: { _id: 'hashed' }, oldShardKey: { _id: 1 } }, { keepsKey: false }],
+    ['without the old key', { shardKey: { _id: 1 } }, { keepsKey: true }],
+    [
+      'with its provenance, as later ones',
+      { shardKey: { _id: 1 }, oldShardKey: { _id: 1 }, provenance: 'moveCollection' },
+      { keepsKey: true, provenance: 'moveCollection' },
+    ],
+  ])('shows a resharding: %s', (_what, fields, resharded) => {
+    const operationDescription = { reshardUUID: after, unique: false, ...fields };
     const event = { operationType: 'reshardCollection', ns, collectionUUID: before, operationDescription };
     expect(parse(event)).toEqual({
       operation: 'reshardCollection',
@@ -116,8 +119,13 @@ describe('an event of later servers', () => {
       database: 'shop',
       name: 'orders',
       to: null,
-      movedTo,
+      resharded: { to: '0b'.repeat(16), provenance: null, ...resharded },
     });
+  });
+
+  it('shows a resharding that does not name the copy as one of which nothing is known', () => {
+    const event = { operationType: 'reshardCollection', ns, collectionUUID: before };
+    expect(parse(event)).toMatchObject({ operation: 'reshardCollection', resharded: null });
   });
 
   it('is read with fewer and with more fields than known', () => {

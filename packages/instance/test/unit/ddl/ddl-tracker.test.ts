@@ -20,6 +20,7 @@ let entries: DdlChange[];
 /** Until then writes to the journal take. */
 let written: Promise<void>;
 let ledger: DdlLedger;
+let ledgerOf: (atStart: readonly CatalogEntry[]) => DdlLedger;
 let tracker: DdlTracker;
 let triggers: number;
 let now_ms: number;
@@ -27,6 +28,8 @@ let showsEachCopy: boolean;
 let keepsBalancer: boolean;
 let remap: NamespaceRemap;
 let shardsReplicaSet: boolean;
+/** UUIDs of the collections that the cluster lists as not sharded. */
+let unsharded: string[];
 
 function entryOf(name: string, uuid: string, shards: readonly string[]): CatalogEntry {
   const chunks = shards.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard));
@@ -53,6 +56,7 @@ beforeEach(() => {
   keepsBalancer = false;
   remap = noRemap;
   shardsReplicaSet = false;
+  unsharded = [];
   written = Promise.resolve();
   const append = async (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
     const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
@@ -61,9 +65,12 @@ beforeEach(() => {
     return ddlChange;
   };
   const journal = { append, finish: () => Promise.resolve() };
-  ledger = new DdlLedger(journal, 1, [entryOf('orders', orders, ['s0', 's1']), entryOf('items', items, [])], []);
+  ledgerOf = (atStart) => new DdlLedger(journal, 1, atStart, []);
+  ledger = ledgerOf([entryOf('orders', orders, ['s0', 's1']), entryOf('items', items, [])]);
   tracker = new DdlTracker({
-    ledger,
+    get ledger() {
+      return ledger;
+    },
     filter,
     get remap() {
       return remap;
@@ -78,7 +85,11 @@ beforeEach(() => {
       return keepsBalancer;
     },
     clock: { monotonic_ms: () => now_ms },
-    source: { hasLeft: () => Promise.resolve(true), timeAboveAll: () => Promise.resolve(1000n) },
+    source: {
+      hasLeft: () => Promise.resolve(true),
+      timeAboveAll: () => Promise.resolve(1000n),
+      isUnsharded: (uuid) => Promise.resolve(unsharded.includes(uuid)),
+    },
     onTrigger: () => (triggers += 1),
   });
 });
@@ -89,7 +100,7 @@ async function saw(
   time: bigint,
   name: string,
   to: string | null = null,
-  movedTo: string | null = null,
+  resharded: DdlEvent['resharded'] = null,
 ): Promise<void> {
   const event: DdlEvent = {
     operation,
@@ -98,10 +109,17 @@ async function saw(
     database: 'shop',
     name,
     to: to === null ? null : { database: 'shop', name: to },
-    movedTo,
+    resharded,
   };
   await tracker.take(event, never);
 }
+
+/** How 8.0 shows a collection that `moveCollection` has moved: without a provenance. */
+const moved = { to: stranger, keepsKey: true, provenance: null };
+const [later, flat] = ['0d', '0e'].map((byte) => byte.repeat(16)) as [string, string];
+
+const resharded = (uuid: string, how: DdlEvent['resharded'], time = 20n): Promise<void> =>
+  saw('reshardCollection', uuid, time, 'items', null, how);
 
 const shown = (): unknown[] =>
   entries.map(({ operation, uuid, name, to, droppedUuid }) => [operation, uuid, name, to?.name ?? null, droppedUuid]);
@@ -312,20 +330,80 @@ describe('a collection that servers move to another shard', () => {
   });
 
   it('by moveCollection is pending under its new UUID, however often the stream shows that', async () => {
-    for (let shard = 0; shard < 2; shard += 1) await saw('reshardCollection', items, 20n, 'items', null, stranger);
+    for (let shard = 0; shard < 2; shard += 1) await resharded(items, moved);
     expect([shown(), arriving()]).toEqual([[], [[stranger, 'items']]]);
+  });
+
+  it('by moveCollection twice is pending under the last UUID alone', async () => {
+    await resharded(items, moved);
+    await resharded(stranger, { ...moved, to: later }, 30n);
+    expect([shown(), arriving()]).toEqual([[], [[later, 'items']]]);
+  });
+
+  it('by moveCollection before the catalog was read is copied again, once: it may have been read in parts', async () => {
+    ledger = ledgerOf([entryOf('items', stranger, [])]);
+    for (let shard = 0; shard < 2; shard += 1) await resharded(items, moved);
+    expect([shown(), arriving()]).toEqual([[['restart', stranger, 'items', null, null]], []]);
+    expect(entries[0]?.time.toBigInt()).toBe(20n);
+  });
+
+  it('by moveCollection is followed although it was dropped or moved on by now', async () => {
+    await saw('drop', items, 10n, 'items');
+    await resharded(stranger, { ...moved, to: later });
+    expect(shown()).toEqual([
+      ['drop', items, 'items', null, null],
+      ['create', later, 'items', null, null],
+    ]);
+  });
+
+  it('is waited for until it is known whether it is sharded', async () => {
+    ledger = ledgerOf([]);
+    await saw('create', items, 10n, 'items');
+    const taken = resharded(items, moved);
+    await ledger.finish(entryOf('items', items, ['s0']), never);
+    await expect(taken).rejects.toMatchObject({ error: 'shardKeyChanged' });
+  });
+
+  it('is not of interest outside of the filter', async () => {
+    await saw('reshardCollection', stranger, 20n, 'hidden', null, moved);
+    expect([triggers, shown(), arriving()]).toEqual([1, [], []]);
   });
 });
 
 describe('what cannot be replicated', () => {
-  it.each([
-    ['reshardCollection', 'resharded'],
-    ['refineCollectionShardKey', 'given a refined shard key'],
-  ])('ends the migration by name: %s', async (operation, what) => {
-    await expect(saw(operation, orders, 20n, 'orders')).rejects.toMatchObject({
+  it('is a refined shard key', async () => {
+    await expect(saw('refineCollectionShardKey', orders, 20n, 'orders')).rejects.toMatchObject({
+      error: 'shardKeyChanged',
+      errorDescription: 'shop.orders was given a refined shard key on the source during the migration. Start anew.',
+    });
+  });
+
+  it.each<[string, DdlEvent['resharded'], string]>([
+    ['another key', { ...moved, keepsKey: false }, 'resharded'],
+    ['the same key, as a rewrite', moved, 'resharded'],
+    ['no key, if it was sharded by something else', { ...moved, to: flat, keepsKey: false }, 'unsharded'],
+    ['no key, if it was sharded by _id', { ...moved, to: flat }, 'unsharded'],
+    ['what the event does not say', null, 'resharded'],
+    ['another key, by its provenance', { ...moved, provenance: 'rewriteCollection' }, 'resharded'],
+  ])('is a sharded collection that gets %s', async (_what, to, what) => {
+    unsharded = [flat];
+    await expect(saw('reshardCollection', orders, 20n, 'orders', null, to)).rejects.toMatchObject({
       error: 'shardKeyChanged',
       errorDescription: `shop.orders was ${what} on the source during the migration. Start anew.`,
     });
+  });
+
+  it('is a resharding of what was not known as sharded', async () => {
+    await expect(resharded(items, { ...moved, keepsKey: false })).rejects.toMatchObject({ error: 'shardKeyChanged' });
+  });
+
+  it.each(['unshardCollection', 'reshardCollection'])('is a collection with the provenance %s', async (provenance) => {
+    await expect(resharded(items, { ...moved, provenance })).rejects.toMatchObject({ error: 'shardKeyChanged' });
+  });
+
+  it('is not a move that its provenance names', async () => {
+    await resharded(items, { ...moved, provenance: 'moveCollection' });
+    expect([...tracker.arriving.keys()]).toEqual([stranger]);
   });
 });
 

@@ -76,6 +76,7 @@ async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): 
     source: {
       hasLeft: () => Promise.reject(new Error('every copy is there')),
       timeAboveAll: () => Promise.reject(new Error('every copy is there')),
+      isUnsharded: () => Promise.reject(new Error('nothing is resharded')),
     },
     onTrigger: () => undefined,
   });

@@ -209,7 +209,7 @@ export class LeaderModel {
           name,
           time,
           to: to === null ? null : { ...modelNamespace, name: to },
-          movedTo: null,
+          resharded: null,
         },
         signal,
       );

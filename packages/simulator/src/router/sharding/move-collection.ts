@@ -35,7 +35,7 @@ export async function moveCollectionCommand(
   await from.access.transactionsDone(namespace, migration.lockWaitMs(from.id));
   await place(
     context,
-    { namespace, facts, from: [from], noted: from, to, key: trackedKey, provenance: 'moveCollection' },
+    { namespace, facts, from: [from], noted: from, to, key: trackedKey },
     from.access.documents(namespace, () => true),
   );
   return new Map();
@@ -65,11 +65,7 @@ export async function unshardCollectionCommand(
     await shard.access.transactionsDone(namespace, migration.lockWaitMs(shard.id));
   const documents = ownedDocuments(context, collection);
   await context.catalog.dropCollection(namespace);
-  await place(
-    context,
-    { namespace, facts, from: context.catalog.shards, noted, to, key, provenance: 'unshardCollection' },
-    documents,
-  );
+  await place(context, { namespace, facts, from: context.catalog.shards, noted, to, key }, documents);
   return new Map();
 }
 
@@ -89,15 +85,14 @@ interface Move {
   readonly to: ClusterShard;
   /** Its sharding until then. */
   readonly key: ShardKeyPattern;
-  readonly provenance: string;
 }
 
 /**
  * Copies documents under a new UUID, shows the event under the old one, and replaces the collection by the copy without
- * events.
+ * events. The event does not name the command (server source of 8.0.10: notify_sharding_event.idl).
  */
 async function place(context: RouterContext, move: Move, documents: readonly Uint8Array[]): Promise<void> {
-  const { namespace, facts, from, noted, to, key, provenance } = move;
+  const { namespace, facts, from, noted, to, key } = move;
   const uuid = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
   copyAside(to, facts, uuid, documents);
   const description = doc(
@@ -106,11 +101,8 @@ async function place(context: RouterContext, move: Move, documents: readonly Uin
     ['oldShardKey', key.doc],
     ['unique', false],
   );
-  noted.access.noteDdl(
-    namespace,
-    'reshardCollection',
-    description.set('numInitialChunks', Long.fromInt(1)).set('provenance', provenance),
-  );
+  description.set('numInitialChunks', Long.fromInt(1));
+  noted.access.noteDdl(namespace, 'reshardCollection', description);
   for (const shard of from) shard.access.forgetCollection(namespace);
   to.access.renameSilently(besideOf(facts), namespace);
   const time = context.clock.tick();

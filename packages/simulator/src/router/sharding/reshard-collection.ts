@@ -155,7 +155,6 @@ function noteResharded(
   );
   const count = numberOf(body.get('numInitialChunks'));
   if (count !== undefined) description.set('numInitialChunks', Long.fromNumber(count));
-  if (context.version.atLeast(8, 0)) description.set('provenance', 'reshardCollection');
   const { primary } = context.requireDatabase(databaseOf(before.namespace));
   context.catalog.shard(primary).access.noteDdl(before.namespace, 'reshardCollection', description);
 }
