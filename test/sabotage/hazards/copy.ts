@@ -299,8 +299,8 @@ export const copyHazards: readonly Hazard[] = [
       'A read by UUID needs the privilege `useUUID`, the identity of a replica set `replSetGetConfig`, a read of a ' +
       'shard of 8.0 `issueDirectShardOperations`: without them all checks pass and the copy is refused',
     handling:
-      'The probe reads a shard by UUID as the copy does, and from 8.0 on by name. Preflight checks these privileges and names them, also on the ' +
-      'shards that a reverse would read.',
+      'The probe reads a shard by UUID as the copy does, and from 8.0 on by name. Preflight checks these privileges ' +
+      'and names them, also on the shards that a reverse would read.',
     sabotages: [
       {
         takesOut: 'the UUID of the probe',

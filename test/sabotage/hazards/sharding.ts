@@ -180,7 +180,7 @@ export const shardingHazards: readonly Hazard[] = [
             'by movePrimary is pending while the old one exists: streams do not show its documents',
           ),
           instanceTest(
-            'ddl/ddl-tracker.test.ts',
+            'ddl/ddl-tracker-resharding.test.ts',
             'by moveCollection is pending under its new UUID, however often the stream shows that',
           ),
         ],

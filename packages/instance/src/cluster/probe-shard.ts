@@ -46,7 +46,7 @@ export async function probeShard(client: NodeClient, release: number, options: C
   if (release >= directRoleRelease) await probeRole(client, limited);
 }
 
-/** A cluster of one shard does not refuse the read yet, but does once it has another. So the privilege itself counts. */
+/** A cluster of one shard refuses the read only once it has another. So the privilege itself counts. */
 async function probeRole(client: NodeClient, options: CallOptions): Promise<void> {
   try {
     const read = await client.openCursor(probedDatabase, { find: 'probe', limit: 1 }, options);

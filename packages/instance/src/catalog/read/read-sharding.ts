@@ -140,7 +140,7 @@ export async function isShardedAs(
 }
 
 /**
- * Whether a collection is listed as one that is not sharded: from 8.0 on those that were moved, or are no longer sharded.
+ * Whether a collection is listed as one that is not sharded: from 8.0 on those that were moved or unsharded.
  * @param uuid 32 hexadecimal digits
  */
 export async function isUnsplittable(

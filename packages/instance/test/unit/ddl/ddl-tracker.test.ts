@@ -20,7 +20,6 @@ let entries: DdlChange[];
 /** Until then writes to the journal take. */
 let written: Promise<void>;
 let ledger: DdlLedger;
-let ledgerOf: (atStart: readonly CatalogEntry[]) => DdlLedger;
 let tracker: DdlTracker;
 let triggers: number;
 let now_ms: number;
@@ -28,8 +27,6 @@ let showsEachCopy: boolean;
 let keepsBalancer: boolean;
 let remap: NamespaceRemap;
 let shardsReplicaSet: boolean;
-/** UUIDs of the collections that the cluster lists as not sharded. */
-let unsharded: string[];
 
 function entryOf(name: string, uuid: string, shards: readonly string[]): CatalogEntry {
   const chunks = shards.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard));
@@ -56,7 +53,6 @@ beforeEach(() => {
   keepsBalancer = false;
   remap = noRemap;
   shardsReplicaSet = false;
-  unsharded = [];
   written = Promise.resolve();
   const append = async (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
     const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
@@ -65,12 +61,9 @@ beforeEach(() => {
     return ddlChange;
   };
   const journal = { append, finish: () => Promise.resolve() };
-  ledgerOf = (atStart) => new DdlLedger(journal, 1, atStart, []);
-  ledger = ledgerOf([entryOf('orders', orders, ['s0', 's1']), entryOf('items', items, [])]);
+  ledger = new DdlLedger(journal, 1, [entryOf('orders', orders, ['s0', 's1']), entryOf('items', items, [])], []);
   tracker = new DdlTracker({
-    get ledger() {
-      return ledger;
-    },
+    ledger,
     filter,
     get remap() {
       return remap;
@@ -88,7 +81,7 @@ beforeEach(() => {
     source: {
       hasLeft: () => Promise.resolve(true),
       timeAboveAll: () => Promise.resolve(1000n),
-      isUnsharded: (uuid) => Promise.resolve(unsharded.includes(uuid)),
+      isUnsharded: () => Promise.reject(new Error('nothing is resharded')),
     },
     onTrigger: () => (triggers += 1),
   });
@@ -100,7 +93,6 @@ async function saw(
   time: bigint,
   name: string,
   to: string | null = null,
-  resharded: DdlEvent['resharded'] = null,
 ): Promise<void> {
   const event: DdlEvent = {
     operation,
@@ -109,17 +101,10 @@ async function saw(
     database: 'shop',
     name,
     to: to === null ? null : { database: 'shop', name: to },
-    resharded,
+    resharded: null,
   };
   await tracker.take(event, never);
 }
-
-/** How 8.0 shows a collection that `moveCollection` has moved: without a provenance. */
-const moved = { to: stranger, keepsKey: true, provenance: null };
-const [later, flat] = ['0d', '0e'].map((byte) => byte.repeat(16)) as [string, string];
-
-const resharded = (uuid: string, how: DdlEvent['resharded'], time = 20n): Promise<void> =>
-  saw('reshardCollection', uuid, time, 'items', null, how);
 
 const shown = (): unknown[] =>
   entries.map(({ operation, uuid, name, to, droppedUuid }) => [operation, uuid, name, to?.name ?? null, droppedUuid]);
@@ -327,83 +312,6 @@ describe('a collection that servers move to another shard', () => {
     await saw('create', stranger, 20n, 'items');
     await saw('drop', stranger, 21n, 'items');
     expect([shown(), arriving()]).toEqual([[], []]);
-  });
-
-  it('by moveCollection is pending under its new UUID, however often the stream shows that', async () => {
-    for (let shard = 0; shard < 2; shard += 1) await resharded(items, moved);
-    expect([shown(), arriving()]).toEqual([[], [[stranger, 'items']]]);
-  });
-
-  it('by moveCollection twice is pending under the last UUID alone', async () => {
-    await resharded(items, moved);
-    await resharded(stranger, { ...moved, to: later }, 30n);
-    expect([shown(), arriving()]).toEqual([[], [[later, 'items']]]);
-  });
-
-  it('by moveCollection before the catalog was read is copied again, once: it may have been read in parts', async () => {
-    ledger = ledgerOf([entryOf('items', stranger, [])]);
-    for (let shard = 0; shard < 2; shard += 1) await resharded(items, moved);
-    expect([shown(), arriving()]).toEqual([[['restart', stranger, 'items', null, null]], []]);
-    expect(entries[0]?.time.toBigInt()).toBe(20n);
-  });
-
-  it('by moveCollection is followed although it was dropped or moved on by now', async () => {
-    await saw('drop', items, 10n, 'items');
-    await resharded(stranger, { ...moved, to: later });
-    expect(shown()).toEqual([
-      ['drop', items, 'items', null, null],
-      ['create', later, 'items', null, null],
-    ]);
-  });
-
-  it('is waited for until it is known whether it is sharded', async () => {
-    ledger = ledgerOf([]);
-    await saw('create', items, 10n, 'items');
-    const taken = resharded(items, moved);
-    await ledger.finish(entryOf('items', items, ['s0']), never);
-    await expect(taken).rejects.toMatchObject({ error: 'shardKeyChanged' });
-  });
-
-  it('is not of interest outside of the filter', async () => {
-    await saw('reshardCollection', stranger, 20n, 'hidden', null, moved);
-    expect([triggers, shown(), arriving()]).toEqual([1, [], []]);
-  });
-});
-
-describe('what cannot be replicated', () => {
-  it('is a refined shard key', async () => {
-    await expect(saw('refineCollectionShardKey', orders, 20n, 'orders')).rejects.toMatchObject({
-      error: 'shardKeyChanged',
-      errorDescription: 'shop.orders was given a refined shard key on the source during the migration. Start anew.',
-    });
-  });
-
-  it.each<[string, DdlEvent['resharded'], string]>([
-    ['another key', { ...moved, keepsKey: false }, 'resharded'],
-    ['the same key, as a rewrite', moved, 'resharded'],
-    ['no key, if it was sharded by something else', { ...moved, to: flat, keepsKey: false }, 'unsharded'],
-    ['no key, if it was sharded by _id', { ...moved, to: flat }, 'unsharded'],
-    ['what the event does not say', null, 'resharded'],
-    ['another key, by its provenance', { ...moved, provenance: 'rewriteCollection' }, 'resharded'],
-  ])('is a sharded collection that gets %s', async (_what, to, what) => {
-    unsharded = [flat];
-    await expect(saw('reshardCollection', orders, 20n, 'orders', null, to)).rejects.toMatchObject({
-      error: 'shardKeyChanged',
-      errorDescription: `shop.orders was ${what} on the source during the migration. Start anew.`,
-    });
-  });
-
-  it('is a resharding of what was not known as sharded', async () => {
-    await expect(resharded(items, { ...moved, keepsKey: false })).rejects.toMatchObject({ error: 'shardKeyChanged' });
-  });
-
-  it.each(['unshardCollection', 'reshardCollection'])('is a collection with the provenance %s', async (provenance) => {
-    await expect(resharded(items, { ...moved, provenance })).rejects.toMatchObject({ error: 'shardKeyChanged' });
-  });
-
-  it('is not a move that its provenance names', async () => {
-    await resharded(items, { ...moved, provenance: 'moveCollection' });
-    expect([...tracker.arriving.keys()]).toEqual([stranger]);
   });
 });
 

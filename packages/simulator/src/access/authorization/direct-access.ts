@@ -55,8 +55,8 @@ const systemOfUsers = /^system\.(resharding|buckets)\./;
 
 /**
  * Refuses clients that open a namespace of users on a shard without the privilege, as clusters of feature version 8.0
- * do. The namespace counts, whatever the command: a change stream opens the oplog, and a UUID without a collection opens
- * nothing (server source: direct_connection_util.cpp, namespace_string.cpp).
+ * do. The namespace counts, whatever the command: a change stream opens the oplog, a UUID without a collection nothing
+ * (server source: direct_connection_util.cpp, namespace_string.cpp).
  * @throws CommandError 13
  */
 export function refuseDirectAccess(request: CommandRequest, privileges: PrivilegeSet, shard: DirectShard): void {
