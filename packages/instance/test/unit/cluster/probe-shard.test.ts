@@ -14,7 +14,7 @@ const elsewhere = { resource: { db: '', collection: '' }, actions: ['issueDirect
 function shard({ privileges, refuses, byName }: { privileges?: Document[]; refuses?: boolean; byName?: number }) {
   return new FakeNodeClient('shard', {
     aggregate: () => ({ cursor: { firstBatch: [] } }),
-    find: (_, command, exact) => {
+    find: (_database, _command, exact) => {
       if (exact['find'] instanceof Binary) throw serverError(26, 'NamespaceNotFound');
       if (refuses === true) throw serverError(13, 'Unauthorized');
       if (byName !== undefined) throw serverError(byName, 'Other');

@@ -63,6 +63,7 @@ export class LeaderModel {
       (await this.#namesNow(signal)).get(uuid) !== name,
     namesOf: (_database: string, signal: AbortSignal) => this.#namesNow(signal),
     timeAboveAll: (signal: AbortSignal) => this.#timeNow(signal),
+    isUnsharded: () => Promise.resolve(false),
   };
 
   constructor(private readonly input: LeaderModelDependencies) {

@@ -280,8 +280,8 @@ describe('a shard of several that clients reach without a router', () => {
         );
     try {
       await asRoot.db('a').collection('c').insertOne({ n: 1 });
-      const [{ info } = {}] = await asRoot.db('a').listCollections({ name: 'c' }).toArray();
-      const { uuid } = info as { uuid: Binary };
+      const [listed] = await asRoot.db('a').listCollections({ name: 'c' }).toArray();
+      const { uuid } = (listed as { info: { uuid: Binary } }).info;
       const unknown = new Binary(Buffer.alloc(16, 7), Binary.SUBTYPE_UUID);
       const asked: [string, Document, number][] = [
         ['a', { find: 'c' }, 13],
