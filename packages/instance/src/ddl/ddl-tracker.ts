@@ -284,11 +284,13 @@ export class DdlTracker {
    * `shardCollection` is taken first. What the cluster shows by now may already be a later change.
    */
   async #takeResharding(event: DdlEvent, signal: AbortSignal): Promise<void> {
-    const { ledger, filter, onTrigger } = this.deps;
+    const { ledger, filter } = this.deps;
     const { uuid, database, name, resharded } = event;
     if (uuid !== null) await this.#untilApplied(uuid, signal);
-    if (!filter.includes(database, name) && (uuid === null || ledger.followed.get(uuid) === undefined))
-      return onTrigger();
+    if (!filter.includes(database, name) && (uuid === null || ledger.followed.get(uuid) === undefined)) {
+      this.deps.onTrigger();
+      return;
+    }
     if (resharded === null || !this.#isMoved(uuid, resharded))
       throw shardKeyChanged(`${database}.${name}`, await this.#reshardingOf(event, signal));
     if (uuid !== null) this.arriving.delete(uuid);

@@ -276,7 +276,7 @@ describe('a shard of several that clients reach without a router', () => {
         .command(command)
         .then(
           () => 0,
-          ({ code }: { code?: number }) => code,
+          (error: unknown) => (error as { code?: number }).code,
         );
     try {
       await asRoot.db('a').collection('c').insertOne({ n: 1 });
