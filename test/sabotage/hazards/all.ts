@@ -6,6 +6,7 @@ import { conditionHazards } from './conditions.js';
 import { copyHazards } from './copy.js';
 import { ddlHazards } from './ddl.js';
 import { definitionHazards } from './definitions.js';
+import { diffHazards } from './diffs.js';
 import { failureHazards } from './failures.js';
 import { filterHazards } from './filters.js';
 import { indexHazards } from './indexes.js';
@@ -32,6 +33,7 @@ export const hazards: readonly Hazard[] = [
   ...copyHazards,
   ...ddlHazards,
   ...definitionHazards,
+  ...diffHazards,
   ...failureHazards,
   ...filterHazards,
   ...indexHazards,

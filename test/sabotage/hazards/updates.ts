@@ -122,8 +122,8 @@ export const updateHazards: readonly Hazard[] = [
     number: 23,
     hazard: '`a.0` is an array index or a field name; field names contain dots or begin with `$`',
     handling:
-      'From 6.1 on the server reports the parts of a path; before, documents of ambiguous paths are re-read. Special ' +
-      'names are passed as literals, and documents are written as literal values.',
+      "From 6.0 on the oplog's diff shows the parts of a path; before, documents of ambiguous paths are re-read. " +
+      'Special names are passed as literals, and documents are written as literal values.',
     sabotages: [
       {
         takesOut: 'dots, in what is ambiguous',
@@ -272,7 +272,9 @@ export const updateHazards: readonly Hazard[] = [
     hazard:
       'A field that one update removes and a later one sets moves to the end of its document; within one pipeline ' +
       'servers keep its place',
-    handling: 'Such updates are not folded into one pipeline: the later one is sent once the earlier one is answered.',
+    handling:
+      'Sources from 6.0 on show that the field comes last. Updates of earlier ones are not folded into one pipeline: ' +
+      'the later one is sent once the earlier one is answered.',
     sabotages: [
       {
         takesOut: 'the check for fields that are set again',

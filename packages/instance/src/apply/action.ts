@@ -7,7 +7,8 @@ import type { ChangeEvent } from '../store/change-event.js';
 import type { RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { changedDocument } from './changed-document.js';
-import { type Delta, exactDelta, touchesKey } from './delta.js';
+import { type Delta, touchesKey } from './delta.js';
+import { deltaOf } from './diff-delta.js';
 import { mergeDeltas } from './fold-deltas.js';
 
 /** The change of one document: at most one statement of a write batch. */
@@ -120,7 +121,7 @@ function update(event: ChangeEvent, collection: SyncedCollection, bounds: Replay
     // A capped collection is not read at one time: its documents may or may not include the change.
     if (collection.capped) return { kind: 'reread', reason: 'replayedDelta' };
   }
-  const delta = event.updateDescription === null ? null : exactDelta(event.updateDescription);
+  const delta = event.updateDescription === null ? null : deltaOf(event.updateDescription);
   if (delta === null) return { kind: 'reread', reason: 'inexactDelta' };
   const touched = touchesKey(delta, collection.sourceKey) || touchesKey(delta, collection.destinationKey);
   if (touched) return { kind: 'reread', reason: 'shardKeyChange' };

@@ -23,7 +23,11 @@ const awaitCommit_ms = 50;
 const largePartBytes = 4 * 1024 * 1024;
 /** Removes the large parts of events; the documents of such events are re-read. */
 const withoutLargeParts = [
-  { $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } },
+  {
+    $addFields: Object.fromEntries(
+      ['fullDocument', 'updateDescription', 'rawUpdateDescription'].map((part) => [part, unlessLarge(`$${part}`)]),
+    ),
+  },
 ];
 
 /** One step of the stream: its next events, in order. */
@@ -119,6 +123,7 @@ export class ChangeStreamReader {
       allChangesForCluster: true,
       version: this.version,
       splitLargeEvents: true,
+      rawUpdateDescriptions: true,
       ...(this.#passing === null ? {} : { pipeline: withoutLargeParts }),
     });
     this.#fragments = new EventFragments();

@@ -1,7 +1,7 @@
 import { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
 import { elementsOf, type NamedElement, nullValue, readDocument } from '../bson/scan.js';
-import { type Delta, fieldsOf } from './delta.js';
+import { type Delta, fieldsOf, type Folded } from './delta.js';
 import type { PathChange } from './delta-paths.js';
 
 /** Larger documents are not rewritten for every delta: the delta waits for the next batch. */
@@ -10,7 +10,7 @@ const documentBytesMax = 256 * 1024;
 const growth_bytes = 64;
 
 /**
- * Applies a delta as the server does: fields keep their position, new ones come last.
+ * Applies a delta as the server does: fields keep their position, new and appended ones come last.
  * @returns null when the delta does not fit the document, the document is too large, or it repeats a changed field
  */
 export function changedDocument(document: Uint8Array, delta: Delta): Uint8Array | null {
@@ -21,16 +21,12 @@ export function changedDocument(document: Uint8Array, delta: Delta): Uint8Array 
   return changed;
 }
 
-function fieldsChanged(
-  document: Uint8Array,
-  { set, unset }: ReturnType<typeof fieldsOf>,
-  bytes: number,
-): Uint8Array | null {
+function fieldsChanged(document: Uint8Array, { set, unset, append }: Folded, bytes: number): Uint8Array | null {
   const changed = new Set<string>();
   const builder = new DocumentBuilder(document.length + bytes + growth_bytes);
   for (const element of elementsOf(document)) {
     const change = set.get(element.name);
-    const isRemoved = unset.has(element.name);
+    const isRemoved = unset.has(element.name) || append.has(element.name);
     if (change !== undefined || isRemoved) {
       if (changed.has(element.name)) return null;
       changed.add(element.name);
@@ -41,6 +37,7 @@ function fieldsChanged(
   }
   for (const [name, { source, element }] of set)
     if (!changed.has(name) && !unset.has(name)) builder.copied(source, element.nameStart, element);
+  for (const { source, element } of append.values()) builder.copied(source, element.nameStart, element);
   return builder.finish();
 }
 
@@ -52,6 +49,7 @@ function pathChanged(document: Uint8Array, change: PathChange, depth: number): U
   const part = change.path[depth];
   if (part === undefined) return change.kind === 'truncate' ? truncated(document, change.newSize ?? 0) : null;
   const builder = new DocumentBuilder(document.length + (change.value?.bytes.length ?? 0) + growth_bytes);
+  const isAppended = change.kind === 'append' && depth === change.path.length - 1;
   let elements = 0;
   let isFound = false;
   for (const element of elementsOf(document)) {
@@ -64,10 +62,14 @@ function pathChanged(document: Uint8Array, change: PathChange, depth: number): U
     // A server changes the first field of a name.
     if (isFound) return null;
     isFound = true;
+    if (isAppended) continue;
     if (!writeChanged(builder, document, element, change, depth)) return null;
   }
-  if (isFound) return builder.finish();
-  if (depth < change.path.length - 1 || change.value === undefined) return null;
+  if (isFound && !isAppended) return builder.finish();
+  const isLast = depth === change.path.length - 1;
+  // Of two updates as one, the first adds the field.
+  if (isLast && change.kind === 'unset') return document;
+  if (!isLast || change.value === undefined) return null;
   // Nulls fill a gap after the array's last element.
   if (typeof part === 'number') for (; elements < part; elements += 1) builder.raw(String(elements), nullValue);
   return builder.raw(String(part), change.value).finish();

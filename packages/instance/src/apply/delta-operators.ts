@@ -1,7 +1,11 @@
-import type { DocumentBuilder } from '../bson/build.js';
+import { DocumentBuilder } from '../bson/build.js';
 import { bufferOf, cstringEnd, elementsOf, readString, undecodedElementsOf } from '../bson/scan.js';
-import type { Delta, FieldValue } from './delta.js';
+import type { Delta, FieldValue, Folded } from './delta.js';
 
+/** Fields whose absence a filter asks for; a filter with more costs more than a pipeline. */
+const absentMax = 20;
+/** Of a condition on an absent field, about. */
+const absentBytes = 48;
 const [digit0, digit9] = [0x30, 0x39];
 
 /** A field, and the bytes that it is in. */
@@ -25,10 +29,35 @@ export function writeOperators(builder: DocumentBuilder, delta: Delta): boolean 
     case 'fields':
       return writeFields(builder, delta);
     case 'folded':
-      return writeFolded(builder, delta);
+      return delta.append.size === 0 && writeFolded(builder, delta);
     case 'paths':
       return false;
   }
+}
+
+/**
+ * Whether operators make the change if the document has none of the fields that come last: then they are new. Only the
+ * destination's document shows that, so the statement's filter asks for it (`absentFilter`).
+ */
+export function needsAbsence(delta: Delta): delta is Delta & Folded {
+  if (delta.form !== 'folded' || delta.moves) return false;
+  const { append } = delta;
+  return (
+    append.size > 0 && append.size <= absentMax && isInServerOrder(leftOf(delta)) && isInServerOrder(append.values())
+  );
+}
+
+/** Writes the change of a document that has none of the fields that come last, as `writeOperators` does. */
+export function writeForAbsent(builder: DocumentBuilder, delta: Folded): void {
+  writeFolded(builder, delta);
+}
+
+/** The filter of a document that has none of the fields that come last. */
+export function absentFilter(filter: Uint8Array, { append }: Folded): Uint8Array {
+  const builder = new DocumentBuilder(filter.length + append.size * absentBytes);
+  for (const element of undecodedElementsOf(filter)) builder.copied(filter, element.nameStart, element);
+  for (const name of append.keys()) builder.begin(name).bool('$exists', false).end();
+  return builder.finish();
 }
 
 function writeFields(builder: DocumentBuilder, { updated, removedFields }: Delta & { form: 'fields' }): boolean {
@@ -42,10 +71,17 @@ function writeFields(builder: DocumentBuilder, { updated, removedFields }: Delta
 }
 
 /** A field that a fold sets and then removes is removed. */
-function writeFolded(builder: DocumentBuilder, { set, unset }: Delta & { form: 'folded' }): boolean {
+function leftOf({ set, unset }: Folded): FieldValue[] {
   const left: FieldValue[] = [];
   for (const [name, value] of set) if (!unset.has(name)) left.push(value);
+  return left;
+}
+
+function writeFolded(builder: DocumentBuilder, delta: Folded): boolean {
+  const { unset, append } = delta;
+  const left = leftOf(delta);
   if (!isInServerOrder(left)) return false;
+  left.push(...append.values());
   if (left.length === 0 && unset.size === 0) return false;
   builder.begin('u');
   if (left.length > 0) {

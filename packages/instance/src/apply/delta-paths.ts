@@ -15,8 +15,9 @@ export type PathPart = string | number;
 /** One change at one path of a document. */
 export interface PathChange {
   path: readonly PathPart[];
-  kind: 'set' | 'unset' | 'truncate';
-  /** For `set`. */
+  /** `append` puts a field behind all others, whether or not it was there. */
+  kind: 'set' | 'unset' | 'truncate' | 'append';
+  /** For `set` and `append`. */
   value?: RawValue;
   /** For `truncate`: the number of elements that stay. */
   newSize?: number;
@@ -65,7 +66,7 @@ export function pathChanges({ updated, removed, truncated, disambiguated }: Desc
 }
 
 /** False for changes that servers never make: to an `_id`, or the removal of an array element. */
-function isMade({ path, kind }: PathChange): boolean {
+export function isMade({ path, kind }: PathChange): boolean {
   return path[0] !== '_id' && (kind !== 'unset' || typeof path.at(-1) === 'string');
 }
 
@@ -102,6 +103,11 @@ export function isRelated(one: readonly PathPart[], other: readonly PathPart[]):
   const common = Math.min(one.length, other.length);
   for (let depth = 0; depth < common; depth += 1) if (String(one[depth]) !== String(other[depth])) return false;
   return true;
+}
+
+/** Whether a path is the other or leads into it. */
+export function isWithin(path: readonly PathPart[], other: readonly PathPart[]): boolean {
+  return path.length >= other.length && isRelated(path, other);
 }
 
 /** Names that pipelines accept unquoted: without dots, without leading `$`, not empty, not `_id`. */

@@ -1,10 +1,10 @@
 import type { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
 import { undecodedElementsOf } from '../bson/scan.js';
-import type { Delta } from './delta.js';
+import type { Delta, Folded } from './delta.js';
 import { writeOperators } from './delta-operators.js';
 import { isPlainPath, type PathChange, pathKey } from './delta-paths.js';
-import { writePathStage, writeValue } from './path-stage.js';
+import { takenOutMax, writePathStage, writeValue, writeWithout } from './path-stage.js';
 
 /** Writes the delta as the field `u` of a statement: as operators where these are exact, otherwise as a pipeline. */
 export function writeDelta(builder: DocumentBuilder, delta: Delta): void {
@@ -50,8 +50,11 @@ function writeFields(stages: StageWriter, { updated, removedFields }: Delta & { 
   if (removedFields !== null) stages.write((builder) => builder.document('$unset', removedFields, elementType.array));
 }
 
-/** Writes several updates as one set and one unset. `mergeDeltas` never sets a removed field again. */
-function writeFolded(stages: StageWriter, { set, unset }: Delta & { form: 'folded' }): void {
+/**
+ * Writes several updates as one set and one unset, and one set of what comes last. `mergeDeltas` never sets a removed
+ * field again.
+ */
+function writeFolded(stages: StageWriter, { set, unset, append }: Folded): void {
   if (set.size > 0) {
     stages.write((builder) => {
       builder.begin('$set');
@@ -60,6 +63,30 @@ function writeFolded(stages: StageWriter, { set, unset }: Delta & { form: 'folde
     });
   }
   if (unset.size > 0) stages.write((builder) => writeNames(builder, [...unset]));
+  if (append.size === 0) return;
+  writeTakenOut(stages, [], [...append.keys()]);
+  stages.write((builder) => {
+    builder.begin('$set');
+    for (const { source, element } of append.values()) builder.copiedAsLiteral(source, element.nameStart, element);
+    builder.end();
+  });
+}
+
+/** Takes fields out of the document at a path, so that a later stage sets them behind all others. */
+function writeTakenOut(stages: StageWriter, path: PathChange['path'], names: readonly string[]): void {
+  const text = path.join('.');
+  for (let at = 0; at < names.length; at += takenOutMax) {
+    const some = names.slice(at, at + takenOutMax);
+    stages.write((builder) => {
+      if (path.length === 0) {
+        writeWithout(builder, '$replaceWith', '$$ROOT', some);
+        return;
+      }
+      builder.begin('$set');
+      writeWithout(builder, text, `$${text}`, some);
+      builder.end();
+    });
+  }
 }
 
 function writeNames(builder: DocumentBuilder, names: readonly string[]): void {
@@ -76,22 +103,35 @@ function writePaths(stages: StageWriter, changes: readonly PathChange[]): void {
       const single = change;
       stages.write((builder) => writePathStage(builder, single));
     } else {
+      if (change.kind === 'append') writeAllTakenOut(stages, run);
       stages.write((builder) => writePlainRun(builder, run));
     }
     at += Math.max(1, run.length);
   }
 }
 
+/** Takes the fields of a run out of their documents. */
+function writeAllTakenOut(stages: StageWriter, run: readonly PathChange[]): void {
+  const documents = new Map<string, { path: PathChange['path']; names: string[] }>();
+  for (const { path } of run) {
+    const at = path.slice(0, -1);
+    const document = documents.get(pathKey(at)) ?? { path: at, names: [] };
+    document.names.push(String(path.at(-1)));
+    documents.set(pathKey(at), document);
+  }
+  for (const { path, names } of documents.values()) writeTakenOut(stages, path, names);
+}
+
 /**
- * The changes from an index on that one stage can make: plain paths only, either all unset or none, and none inside of
- * another.
+ * The changes from an index on that one stage can make: plain paths only, either all unset, all appended or neither,
+ * and none inside of another.
  */
 function plainRun(changes: readonly PathChange[], from: number): PathChange[] {
   const run: PathChange[] = [];
   const taken = new Set<string>();
   const leadThere = new Set<string>();
   for (const change of changes.slice(from)) {
-    const fits = run[0] === undefined || (run[0].kind === 'unset') === (change.kind === 'unset');
+    const fits = run[0] === undefined || stageKind(run[0]) === stageKind(change);
     if (!isPlainPath(change) || !fits) break;
     const keys = change.path.map((_, depth) => pathKey(change.path.slice(0, depth + 1)));
     if (leadThere.has(pathKey(change.path)) || keys.some((key) => taken.has(key))) break;
@@ -100,6 +140,11 @@ function plainRun(changes: readonly PathChange[], from: number): PathChange[] {
     run.push(change);
   }
   return run;
+}
+
+/** Sets and truncations are made by the same stage. */
+function stageKind({ kind }: PathChange): PathChange['kind'] {
+  return kind === 'truncate' ? 'set' : kind;
 }
 
 function writePlainRun(builder: DocumentBuilder, run: readonly PathChange[]): void {

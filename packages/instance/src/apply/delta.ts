@@ -17,9 +17,20 @@ import { isWithinLevels } from './path-stage.js';
 export type Changes =
   /** Whole top-level fields with plain names: views of `updatedFields` and `removedFields`, null when empty. */
   | { form: 'fields'; updated: Uint8Array | null; removedFields: Uint8Array | null }
-  /** The same of several updates: the last value of each field that is set, in the order of their first values. */
-  | { form: 'folded'; set: Map<string, FieldValue>; unset: Set<string> }
+  | Folded
   | { form: 'paths'; changes: PathChange[] };
+
+/** Whole fields, of several updates as of one. */
+export interface Folded {
+  form: 'folded';
+  /** The last value of each field that is set, in the order of their first values. */
+  set: Map<string, FieldValue>;
+  unset: Set<string>;
+  /** Fields that are the last ones afterwards, in this order, whether or not they were there (`diff-delta.ts`). */
+  append: Map<string, FieldValue>;
+  /** One of them is known to be there already. */
+  moves: boolean;
+}
 
 /** A field in the bytes of an update. */
 export interface FieldValue {
@@ -31,8 +42,6 @@ export interface FieldValue {
 export type Delta = Changes & {
   /** What is kept of the updates. */
   bytes: number;
-  /** Upper bound of the pipeline's stages. */
-  stages: number;
   /** Keys (`pathKey`) of the removed paths. */
   removed: ReadonlySet<string>;
 };
@@ -42,10 +51,8 @@ export type Delta = Changes & {
  * in the command.
  */
 export const deltaBytesMax = 4 * 1024 * 1024;
-/** Far below the servers' limit of 1,000 stages. */
+/** Changes at paths. A stage or two for each are far below the servers' limit of 1,000. */
 export const deltaStagesMax = 200;
-/** A set and an unset. */
-export const stagesOfFields = 2;
 const nothing: ReadonlySet<string> = new Set();
 
 /** The fields of an update description that are read. */
@@ -53,8 +60,9 @@ const parts = ['updatedFields', 'removedFields', 'truncatedArrays', 'disambiguat
 type Description = Partial<Record<(typeof parts)[number], RawElement>>;
 
 /**
- * The delta of an `updateDescription`. Null when it cannot be replayed exactly: it is too large or too deep, or a
- * server before 6.1 leaves open whether a dot separates a path or belongs to a name.
+ * The delta of an `updateDescription`, for sources that do not show the diff itself (`diff-delta.ts`). Null when it
+ * cannot be replayed exactly: it is too large or too deep, or a server before 6.1 leaves open whether a dot separates a
+ * path or belongs to a name.
  */
 export function exactDelta(updateDescription: Uint8Array): Delta | null {
   const bytes = updateDescription.length;
@@ -73,7 +81,6 @@ export function exactDelta(updateDescription: Uint8Array): Delta | null {
       updated,
       removedFields: removed,
       bytes,
-      stages: stagesOfFields,
       removed: names.length === 0 ? nothing : new Set(names),
     };
   }
@@ -82,7 +89,7 @@ export function exactDelta(updateDescription: Uint8Array): Delta | null {
   const changes = pathChanges({ updated, removed, truncated, disambiguated });
   if (changes === null || changes.length > deltaStagesMax || !changes.every(isWithinLevels)) return null;
   const unset = changes.filter(({ kind }) => kind === 'unset').map(({ path }) => pathKey(path));
-  return { form: 'paths', changes, bytes, stages: changes.length, removed: new Set(unset) };
+  return { form: 'paths', changes, bytes, removed: new Set(unset) };
 }
 
 function describe(bytes: Uint8Array): Description {
@@ -112,7 +119,7 @@ function isAnySetAndRemoved(updated: Uint8Array, removed: Uint8Array): boolean {
 const [dollar, dot] = [0x24, 0x2e];
 
 /** Whether all names of a document are plain. Works on bytes, because nearly all updates take this path. */
-function isPlain(fields: Uint8Array | null): boolean {
+export function isPlain(fields: Uint8Array | null): boolean {
   if (fields === null) return true;
   for (let at = 4; fields[at] !== 0;) {
     const nameEnd = plainNameEnd(fields, at + 1);
@@ -139,7 +146,7 @@ function touchesField(delta: Delta, field: string): boolean {
   const path = field.split('.');
   if (delta.form === 'paths') return delta.changes.some((change) => isRelated(change.path, path));
   const [top = field] = path;
-  if (delta.form === 'folded') return delta.set.has(top) || delta.unset.has(top);
+  if (delta.form === 'folded') return delta.set.has(top) || delta.unset.has(top) || delta.append.has(top);
   const { updated, removedFields } = delta;
   if (updated !== null && findElement(updated, top) !== null) return true;
   if (removedFields === null) return false;
@@ -148,7 +155,7 @@ function touchesField(delta: Delta, field: string): boolean {
 }
 
 /** The fields that a delta sets and removes. */
-export function fieldsOf(delta: Changes & { form: 'fields' | 'folded' }): Changes & { form: 'folded' } {
+export function fieldsOf(delta: Changes & { form: 'fields' | 'folded' }): Folded {
   if (delta.form === 'folded') return delta;
   const { updated, removedFields } = delta;
   const set = new Map<string, FieldValue>();
@@ -156,5 +163,5 @@ export function fieldsOf(delta: Changes & { form: 'fields' | 'folded' }): Change
   if (updated !== null) for (const element of elementsOf(updated)) set.set(element.name, { source: updated, element });
   if (removedFields !== null)
     for (const element of elementsOf(removedFields)) unset.add(readString(removedFields, element));
-  return { form: 'folded', set, unset };
+  return { form: 'folded', set, unset, append: new Map(), moves: false };
 }

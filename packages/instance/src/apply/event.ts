@@ -45,6 +45,7 @@ const fieldNames = [
   'documentKey',
   'fullDocument',
   'updateDescription',
+  'rawUpdateDescription',
   'txnNumber',
   'collectionUUID',
 ] as const;
@@ -96,7 +97,8 @@ export function parseEvent(bytes: Uint8Array): StreamEvent {
       id: rawValue(documentKey, idElement),
       documentKey,
       fullDocument: optionalDocument(bytes, fields.fullDocument),
-      updateDescription: optionalDocument(bytes, fields.updateDescription),
+      updateDescription:
+        optionalDocument(bytes, fields.rawUpdateDescription) ?? optionalDocument(bytes, fields.updateDescription),
       inTransaction: fields.txnNumber.type !== absent,
       bytes: bytes.length + eventObjects_bytes,
     },

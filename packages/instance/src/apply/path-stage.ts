@@ -9,6 +9,10 @@ const stageLevelsMax = 180;
 const levelMin_bytes = 7;
 /** Levels of a stage's innermost expression. */
 const innermostLevels = 7;
+/** Levels more of an expression that appends a field. */
+const appendLevels = 8;
+/** Names that one expression takes out of a document: each nests it deeper. */
+export const takenOutMax = 20;
 
 /**
  * Whether servers accept the stage of one change: every part of a non-plain path nests it deeper, as does the value.
@@ -18,7 +22,7 @@ export function isWithinLevels(change: PathChange): boolean {
   const { path, value } = change;
   const levelsLeft = path.reduce<number>(
     (left, part) => left - (typeof part === 'number' ? 5 : 4),
-    stageLevelsMax - innermostLevels,
+    stageLevelsMax - innermostLevels - (change.kind === 'append' ? appendLevels : 0),
   );
   if (levelsLeft < 0 || value === undefined) return levelsLeft >= 0;
   return value.bytes.length < levelsLeft * levelMin_bytes || levelsOf(value.type, value.bytes) <= levelsLeft;
@@ -37,7 +41,7 @@ const toTheEnd = 0x7fffffff;
 
 /**
  * Writes `{$replaceWith: …}` for one change. Its expressions name every field literally, with dots and dollars, and
- * every element by index. Fields keep their position; new ones come last. Needs 5.0 or later.
+ * every element by index. Fields keep their position; new and appended ones come last. Needs 5.0 or later.
  */
 export function writePathStage(builder: DocumentBuilder, change: PathChange): void {
   writeChanged(builder, '$replaceWith', '$$ROOT', change, 0);
@@ -50,10 +54,12 @@ export function writePathStage(builder: DocumentBuilder, change: PathChange): vo
  */
 function writeChanged(builder: DocumentBuilder, name: string, input: string, change: PathChange, depth: number): void {
   const part = change.path[depth];
+  const isLast = depth === change.path.length - 1;
   if (part === undefined) writeValue(builder, name, input, change);
   else if (typeof part === 'number') writeElementChanged(builder, name, input, change, depth, part);
-  else if (change.kind === 'unset' && depth === change.path.length - 1)
+  else if (change.kind === 'unset' && isLast)
     writeFieldCall(builder, name, '$unsetField', part, input, () => undefined);
+  else if (change.kind === 'append' && isLast) writeAppended(builder, name, input, part, change);
   else {
     writeFieldCall(builder, name, '$setField', part, input, () => {
       writeInner(builder, 'value', change, depth, (field) =>
@@ -61,6 +67,42 @@ function writeChanged(builder: DocumentBuilder, name: string, input: string, cha
       );
     });
   }
+}
+
+function writeAppended(builder: DocumentBuilder, name: string, input: string, field: string, change: PathChange): void {
+  builder.begin(name).begin('$setField').begin('field').string('$literal', field).end();
+  writeWithout(builder, 'input', input, [field]);
+  writeValue(builder, 'value', '', change);
+  builder.end().end();
+}
+
+/**
+ * Writes, as the field `name`, the document `input` without some of its fields, and without their places. A removed
+ * field may keep its place, where a set would put it again; `$mergeObjects` makes a new document of what is left. A
+ * document that has none of the fields stays as it is, with the names that it repeats.
+ * @param input a variable or the path of a field
+ */
+export function writeWithout(builder: DocumentBuilder, name: string, input: string, fields: readonly string[]): void {
+  builder.begin(name).begin('$cond', elementType.array).begin('0').begin('$and', elementType.array);
+  for (const [index, field] of fields.entries()) {
+    builder.begin(String(index)).begin('$eq', elementType.array).begin('0');
+    writeFieldCall(builder, '$type', '$getField', field, input, () => undefined);
+    builder.end().string('1', 'missing').end().end();
+  }
+  builder.end().end().string('1', input).begin('2').begin('$mergeObjects', elementType.array);
+  writeUnset(builder, '0', input, fields);
+  builder.end().end().end().end();
+}
+
+function writeUnset(builder: DocumentBuilder, name: string, input: string, fields: readonly string[]): void {
+  const [field, ...others] = fields;
+  if (field === undefined) {
+    builder.string(name, input);
+    return;
+  }
+  builder.begin(name).begin('$unsetField').begin('field').string('$literal', field).end();
+  writeUnset(builder, 'input', input, others);
+  builder.end().end();
 }
 
 /** `[…input up to the index, changed element, …rest]`; nulls fill a gap after the last element. */

@@ -13,6 +13,7 @@ import type { DocumentWriter } from '../store/fenced-writer.js';
 import type { RereadRequest, RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-refused.js';
+import { absentFilter, needsAbsence, writeForAbsent } from './delta-operators.js';
 import { writeDelta } from './delta-pipeline.js';
 import type { FindPresent } from './find-present.js';
 import type { WriteBatch, BatchItem } from './write-batch.js';
@@ -37,6 +38,8 @@ const statementBuffer_bytes = 64 * 1024;
 interface Bulk {
   collection: SyncedCollection;
   kind: BatchItem['action']['kind'];
+  /** Its deltas add fields that the documents are taken not to have: their filters ask for that. */
+  addsFields: boolean;
   items: BatchItem[];
   /** Deletes of a capped collection between its inserts. */
   removals: BatchItem[];
@@ -75,11 +78,13 @@ function bulksOf({ items }: WriteBatch): Bulk[] {
     const { collection, action } = item;
     const isRemoval = collection.capped && action.kind === 'delete';
     const kind = isRemoval ? 'insert' : action.kind;
-    const isOf = (bulk: Bulk): boolean => bulk.kind === kind && bulk.collection === collection;
+    const addsFields = action.kind === 'delta' && !collection.capped && needsAbsence(action.delta);
+    const isOf = (bulk: Bulk): boolean =>
+      bulk.kind === kind && bulk.collection === collection && bulk.addsFields === addsFields;
     // A batch has few bulks, and neighbouring items mostly belong to the same one.
     let bulk = last !== undefined && isOf(last) ? last : bulks.find(isOf);
     if (bulk === undefined) {
-      bulk = { collection, kind, items: [], removals: [] };
+      bulk = { collection, kind, addsFields, items: [], removals: [] };
       bulks.push(bulk);
     }
     (isRemoval ? bulk.removals : bulk.items).push(item);
@@ -142,12 +147,22 @@ async function sendPart(bulk: Bulk, statements: readonly Uint8Array[], sending: 
   const outcome = await sending.writer.write(writeOf(bulk, statements), sending.signal);
   const rereadRequests = outcome.failures.map((failure) => rereadOf(bulk, failure));
   const unmatched = bulk.items.length - outcome.n - outcome.failures.length;
+  if (bulk.addsFields && unmatched > 0) return [...rereadRequests, ...(await sendAgain(bulk, outcome, sending))];
   // The ordered command of a capped collection stops at a failure: later statements have not matched either.
   if (bulk.kind === 'delta' && unmatched > 0)
     return bulk.collection.capped
       ? bulk.items.map((item) => rereadRequest(item, 'unmatchedDelta'))
       : [...rereadRequests, ...(await unmatchedOf(bulk, outcome, unmatched, sending))];
   return bulk.collection.capped ? await restOfOrdered(bulk, outcome, sending, rereadRequests) : rereadRequests;
+}
+
+/**
+ * Sends a bulk as pipelines, which put a field last whether or not it is there: some of the documents have one, or are
+ * missing, and the reply does not say which. For the other documents this changes nothing.
+ */
+async function sendAgain(bulk: Bulk, { failures }: WriteOutcome, sending: Sending): Promise<RereadRequest[]> {
+  const failed = new Set(failures.map((failure) => itemOf(bulk.items, failure)));
+  return sendBulk({ ...bulk, addsFields: false, items: bulk.items.filter((item) => !failed.has(item)) }, sending);
 }
 
 /**
@@ -195,7 +210,7 @@ function writeOf({ collection, kind }: Bulk, statements: readonly Uint8Array[]):
  * @param rereadRequests receives the items whose statement no server accepts
  */
 function* statementsOf(
-  { collection, kind, items }: Bulk,
+  { collection, kind, addsFields, items }: Bulk,
   rereadRequests: RereadRequest[],
 ): Generator<{ item: BatchItem; statement: Uint8Array }> {
   const options: StatementOptions = {
@@ -203,7 +218,7 @@ function* statementsOf(
     ...(kind === 'insert' ? {} : { builder: new DocumentBuilder(statementBuffer_bytes) }),
   };
   for (const item of items) {
-    const statement = statementOf(item, options);
+    const statement = statementOf(item, options, addsFields);
     const reason = unsendable(item, statement);
     if (reason === null) yield { item, statement };
     else rereadRequests.push(rereadRequest(item, reason));
@@ -215,7 +230,7 @@ function writeKind(kind: Bulk['kind']): RawWrite['kind'] {
   return 'update';
 }
 
-function statementOf({ action }: BatchItem, options: StatementOptions): Uint8Array {
+function statementOf({ action }: BatchItem, options: StatementOptions, addsFields: boolean): Uint8Array {
   switch (action.kind) {
     case 'insert':
       return action.document;
@@ -223,6 +238,10 @@ function statementOf({ action }: BatchItem, options: StatementOptions): Uint8Arr
       return replaceStatement(action.filter, action.document, options);
     case 'delta': {
       const { delta } = action;
+      if (addsFields && needsAbsence(delta)) {
+        const write = (builder: DocumentBuilder): void => writeForAbsent(builder, delta);
+        return updateStatement(absentFilter(action.filter, delta), { write }, options);
+      }
       return updateStatement(action.filter, { write: (builder) => writeDelta(builder, delta) }, options);
     }
     case 'delete':

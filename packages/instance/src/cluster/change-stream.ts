@@ -19,6 +19,8 @@ export interface ChangeStreamOptions {
   pipeline?: Document[];
   /** On servers that support it: events above 16 MB arrive in fragments (`splitEvent`) instead of ending the stream. */
   splitLargeEvents?: boolean;
+  /** On servers that support it: updates come as the oplog's diff (`rawUpdateDescription`), which shows all places. */
+  rawUpdateDescriptions?: boolean;
 }
 
 /**
@@ -38,13 +40,20 @@ export async function openChangeStream(client: NodeClient, options: ChangeStream
 }
 
 function changeStreamStage(options: ChangeStreamOptions): Document {
+  const showsDiffs = options.rawUpdateDescriptions === true && showsRawUpdates(options.version);
   return {
     $changeStream: {
       ...(options.allChangesForCluster ? { allChangesForCluster: true } : {}),
       startAtOperationTime: options.startAtOperationTime,
       ...(isAtLeast(options.version, 6, 0) ? { showExpandedEvents: true } : {}),
+      ...(showsDiffs ? { showRawUpdateDescription: true } : {}),
     },
   };
+}
+
+/** Servers show the oplog's diff from 6.0 on (SERVER-61894), in a router's stream too; earlier ones answer 40415. */
+function showsRawUpdates(version: Version): boolean {
+  return isAtLeast(version, 6, 0);
 }
 
 /** Must be the last stage. */

@@ -14,7 +14,7 @@ export interface ChangeEvent {
   documentKey: Uint8Array;
   /** Null except for inserts and replacements, and null there too when the event is too large. */
   fullDocument: Uint8Array | null;
-  /** Null except for updates. */
+  /** As the event has it: `rawUpdateDescription` or `updateDescription`. Null except for updates. */
   updateDescription: Uint8Array | null;
   /** True when the change was part of a transaction. */
   inTransaction: boolean;

@@ -110,6 +110,33 @@ export const documentEvents: readonly Probe[] = [
     },
   },
   {
+    name: 'raw-update-descriptions',
+    sentence:
+      "From 6.0 on, showRawUpdateDescription shows the oplog's diff of an update, on shards and through the router: " +
+      'what it inserts comes last, also when the field was there; what it updates keeps its place.',
+    from: [6, 0, 0],
+    source: 'measured on 8.0.10; SERVER-61894; server: db/update/document_diff_applier.cpp',
+    otherwise: 'Fields of updated documents may be in another order than on the source, or other fields be changed.',
+    async run(fixture) {
+      const before = { _id: 1, a: 1, n: { y: [0, 1], 'p.q': 1 }, s: rest, t: rest };
+      const [name, at] = await fixture.filled([before]);
+      await fixture.update(name, { _id: 1 }, { $set: { 'n.y.1': 9, b: 2 }, $unset: { a: 1 } });
+      await fixture.update(name, { _id: 1 }, [{ $replaceWith: { _id: '$_id', n: '$n', t: '$t', s: '$s', b: '$b' } }]);
+      const setField = { $setField: { field: 'p.q', input: '$n', value: 2 } };
+      await fixture.update(name, { _id: 1 }, [{ $set: { n: setField } }]);
+      for (const on of fixture.everywhere) {
+        const { events } = await fixture.read({ on, collection: name, at, stage: { showRawUpdateDescription: true } });
+        const updates = events.filter(({ operationType }) => operationType === 'update');
+        expectSame('updateDescription', valuesOf(updates, 'updateDescription'), [undefined, undefined, undefined]);
+        expectSame('rawUpdateDescription', valuesOf(updates, 'rawUpdateDescription'), [
+          { $v: 2, diff: { d: { a: false }, i: { b: 2 }, sn: { sy: { a: true, u1: 9 } } } },
+          { $v: 2, diff: { i: { s: rest, b: 2 } } },
+          { $v: 2, diff: { sn: { u: { 'p.q': 2 } } } },
+        ]);
+      }
+    },
+  },
+  {
     name: 'nothing-changed-shows-nothing',
     sentence: 'An update that changes nothing shows no event.',
     source: corpus,

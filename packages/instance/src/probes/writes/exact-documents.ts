@@ -105,20 +105,40 @@ export const exactDocuments: readonly Probe[] = [
   {
     name: 'set-again-in-one-pipeline',
     sentence:
-      'A field that one stage of a pipeline unsets and a later one sets keeps its place; two updates put it at ' +
-      'the end.',
-    source: 'measured on 5.0.7',
+      'A field that one stage of a pipeline unsets and a later one sets keeps its place, unless the first stage ' +
+      'unsets it (8.0); two updates put it at the end.',
+    source: 'measured on 5.0.7; server: db/exec/exclusion_projection_executor.cpp',
     otherwise: 'Merged updates may result in another order of fields.',
     async run(fixture) {
       const name = await fixture.collection([
         { _id: 1, a: 1, b: 1 },
         { _id: 2, a: 1, b: 1 },
       ]);
-      await fixture.update(name, { _id: 1 }, [{ $unset: ['a'] }, { $set: { a: 2 } }]);
+      await fixture.update(name, { _id: 1 }, [{ $set: { b: 2 } }, { $unset: ['a'] }, { $set: { a: 2 } }]);
       await fixture.update(name, { _id: 2 }, [{ $unset: ['a'] }]);
       await fixture.update(name, { _id: 2 }, [{ $set: { a: 2 } }]);
-      expectSame('by one pipeline', await byId(fixture, name), { _id: 1, a: 2, b: 1 });
+      expectSame('by one pipeline', await byId(fixture, name), { _id: 1, a: 2, b: 2 });
       expectSame('by two updates', await byId(fixture, name, 2), { _id: 2, b: 1, a: 2 });
+    },
+  },
+  {
+    name: 'new-document-keeps-no-places',
+    sentence:
+      'A document that $mergeObjects makes anew keeps no places of removed fields: a field set again is the last.',
+    source: 'server: db/pipeline/accumulator_merge_objects.cpp',
+    otherwise: 'Fields of updated documents may be in another order than on the source.',
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, a: 1, in: { a: 1, b: 1 }, b: 1 }]);
+      const without = (input: string): Document => ({
+        $mergeObjects: [{ $unsetField: { field: { $literal: 'a' }, input } }],
+      });
+      await fixture.update(name, { _id: 1 }, [
+        { $set: { b: 2 } },
+        { $replaceWith: without('$$ROOT') },
+        { $set: { in: without('$in') } },
+        { $set: { a: 2, 'in.a': 2 } },
+      ]);
+      expectSame('the document', await byId(fixture, name), { _id: 1, in: { b: 1, a: 2 }, b: 2, a: 2 });
     },
   },
   {

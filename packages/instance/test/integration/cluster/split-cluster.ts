@@ -1,4 +1,5 @@
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
+import type { ReleaseSeries } from '@convoy/simulator';
 import type { Document } from 'mongodb';
 import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
@@ -17,11 +18,17 @@ export class SplitCluster implements AsyncDisposable {
   ) {}
 
   /** @param options `tick_ms` is the interval at which idle shards write an entry */
-  static async start(options: { direct: boolean; routers?: number; tick_ms?: number }): Promise<SplitCluster> {
+  static async start(options: {
+    direct: boolean;
+    routers?: number;
+    tick_ms?: number;
+    release?: ReleaseSeries;
+  }): Promise<SplitCluster> {
     const local = await startLocalCluster({
       topology: { shards: 2 },
       routers: options.routers ?? 1,
       noopInterval_ms: options.tick_ms ?? 50,
+      ...(options.release !== undefined && { release: options.release }),
     });
     const signal = AbortSignal.timeout(testLimit_ms);
     const cluster = await openCluster('cluster0', local.connectionString, { direct: options.direct, signal });

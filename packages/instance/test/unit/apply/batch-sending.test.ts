@@ -11,7 +11,7 @@ import { ByteBudget } from '../../../src/store/byte-budget.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
-import { changeOf, collectionOf, insertOf, never, updateOf } from '../model/parts.js';
+import { bytesOf, changeOf, collectionOf, insertOf, never, updateOf } from '../model/parts.js';
 
 const capped = collectionOf({ capped: true, sourceKey: [], destinationKey: [] });
 let queue: EventQueue;
@@ -72,6 +72,52 @@ describe('a refused delta', () => {
     route(collectionOf(), updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }));
     answers = [{ n: 1, failures: [{ index: 1, code, message: '' }] }];
     expect(await send(compose())).toMatchObject([{ reason: 'inexactDelta', time: 2n }]);
+  });
+});
+
+describe('deltas that add fields', () => {
+  const adding = (id: number, time: bigint, diff: Document): ChangeEvent =>
+    changeOf(id, time, { operation: 'update', updateDescription: bytesOf({ $v: 2, diff }) });
+  const added = (): void => {
+    route(collectionOf(), adding(1, 1n, { i: { b: 2 } }), updateOf(2, 2n, { a: 1 }), adding(3, 3n, { i: { b: 3 } }));
+  };
+
+  it('are operators for documents that have none of them', async () => {
+    added();
+    expect(await send(compose())).toEqual([]);
+    expect(sent.map(({ statements }) => statements.length)).toEqual([2, 1]);
+    expect(statementsOf(sent[0])).toMatchObject([
+      { q: { _id: 1, b: { $exists: false } }, u: { $set: { b: 2 } } },
+      { q: { _id: 3, b: { $exists: false } }, u: { $set: { b: 3 } } },
+    ]);
+  });
+
+  it('are sent again as pipelines when one of the documents does not match', async () => {
+    added();
+    answers = [{ n: 1 }];
+    expect(await send(compose())).toEqual([]);
+    expect(statementsOf(sent.at(-1)).map(({ q, u }) => [q, Array.isArray(u)] as unknown)).toEqual([
+      [{ sk: 1, _id: 1 }, true],
+      [{ sk: 1, _id: 3 }, true],
+    ]);
+  });
+
+  it('are re-read when the document is missing, or the destination refuses the change', async () => {
+    added();
+    answers = [{ n: 0, failures: [{ index: 0, code: 28, message: '' }] }, {}, { n: 0 }];
+    present = [];
+    const requested = (await send(compose())).map(({ id, reason }) => [Number(decodeValue(id)), reason]);
+    expect(requested).toEqual([
+      [1, 'inexactDelta'],
+      [3, 'unmatchedDelta'],
+    ]);
+    expect(statementsOf(sent.at(-1)).map(({ q }) => q as unknown)).toEqual([{ sk: 1, _id: 3 }]);
+  });
+
+  it('are pipelines in a capped collection, whose commands are ordered', async () => {
+    route(capped, adding(1, 1n, { i: { b: 2 } }));
+    await send(compose());
+    expect(statementsOf(sent[0])).toMatchObject([{ q: { _id: 1 }, u: [{ $replaceWith: {} }, { $set: {} }] }]);
   });
 });
 

@@ -1,5 +1,6 @@
-import { findElement, type RawValue, rawValue } from '../../../src/bson/scan.js';
-import type { Delta } from '../../../src/apply/delta.js';
+import { findElement, type RawValue, rawValue, readDocument } from '../../../src/bson/scan.js';
+import type { Delta, Folded } from '../../../src/apply/delta.js';
+import { writeForAbsent } from '../../../src/apply/delta-operators.js';
 import { writeDelta, writeStages } from '../../../src/apply/delta-pipeline.js';
 import { DocumentBuilder } from '../../../src/bson/build.js';
 
@@ -8,6 +9,16 @@ export function deltaPipeline(delta: Delta): Uint8Array {
   const builder = new DocumentBuilder();
   writeStages(builder, delta);
   return builder.finish();
+}
+
+/** The operators for a document that has none of the fields that come last. */
+export function updateOfAbsent(delta: Folded): Uint8Array {
+  const builder = new DocumentBuilder();
+  writeForAbsent(builder, delta);
+  const statement = builder.finish();
+  const update = findElement(statement, 'u');
+  if (update === null) throw new Error('a statement without u');
+  return readDocument(statement, update);
 }
 
 /** The update that is sent for a delta: operators as a document, or a pipeline as an array. */

@@ -10,8 +10,10 @@ import type { EventStyle } from '@convoy/simulator/internal/shard/change-stream/
 import type { UpdateOperation } from '@convoy/simulator/internal/shard/oplog/entry';
 import { applyUpdate } from '@convoy/simulator/internal/update/apply';
 import { changedDocument } from '../../../src/apply/changed-document.js';
-import { type Delta, exactDelta } from '../../../src/apply/delta.js';
-import { deltaPipeline, deltaUpdate } from './delta-pipeline.js';
+import type { Delta } from '../../../src/apply/delta.js';
+import { needsAbsence } from '../../../src/apply/delta-operators.js';
+import { deltaOf } from '../../../src/apply/diff-delta.js';
+import { deltaPipeline, deltaUpdate, updateOfAbsent } from './delta-pipeline.js';
 import { elementType } from '../../../src/bson/element-type.js';
 import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
 
@@ -47,10 +49,7 @@ function documents(fieldNames: readonly string[]): fc.Arbitrary<Doc> {
   return inner.map((fields): Doc => new Map<string, Value>([['_id', new Int32(1)], ...fields]));
 }
 
-/**
- * A document that has much in common with another. Fields keep their order: a pipeline may change it, but no change
- * stream reports that, so that only a comparison finds it.
- */
+/** A document that has much in common with another. Fields keep their order. */
 function changed(before: Doc, by: Doc, keep: readonly boolean[]): Doc {
   const after: Doc = new Map(
     [...before].filter(([name], index) => name === '_id' || keep[index % keep.length] === true),
@@ -67,17 +66,37 @@ function merged(before: Value | undefined, value: Value, keep: readonly boolean[
   return value;
 }
 
+/** The same fields in another order, as a pipeline may put them; `_id` stays in front. */
+function reordered(document: Doc, by: readonly number[], depth = 0): Doc {
+  const key = (index: number): number => by[(index + depth) % by.length] ?? 0;
+  const moved = [...document]
+    .map(([name, value], index) => ({ name, value, key: name === '_id' ? -1 : key(index) }))
+    .sort((one, other) => one.key - other.key);
+  const inner = (value: Value): Value => {
+    if (value instanceof Map) return reordered(value, by, depth + 1);
+    return Array.isArray(value) ? value.map(inner) : value;
+  };
+  return new Map(moved.map(({ name, value }) => [name, inner(value)]));
+}
+
 interface Step {
   before: Doc;
   after: Doc;
   operators?: Doc;
 }
 
-const style = (version: string): EventStyle =>
+/** How a stream describes updates: by paths, or by the oplog's diff. */
+interface Stream {
+  version: string;
+  showsDiffs: boolean;
+}
+
+const diffs: Stream = { version: '8.0', showsDiffs: true };
+const style = ({ version, showsDiffs }: Stream): EventStyle =>
   ({
     version: ServerVersion.parse(version),
     expanded: !version.startsWith('5'),
-    rawUpdateDescription: false,
+    rawUpdateDescription: showsDiffs,
   }) as EventStyle;
 
 const target = {
@@ -89,7 +108,7 @@ const target = {
 };
 
 /** The update description in a server's stream; undefined when it reports a replacement. */
-function descriptionOf({ before, after, operators }: Step, version: string): Uint8Array | undefined {
+function descriptionOf({ before, after, operators }: Step, stream: Stream): Uint8Array | undefined {
   const operation: UpdateOperation = {
     kind: 'update',
     target,
@@ -98,7 +117,7 @@ function descriptionOf({ before, after, operators }: Step, version: string): Uin
     operators,
     replacement: false,
   };
-  const description = describedUpdate(operation, style(version));
+  const description = describedUpdate(operation, style(stream));
   return description === undefined ? undefined : encodeDocument(description);
 }
 
@@ -137,6 +156,10 @@ function hexOf(bytes: Uint8Array): string {
 function expectSame(step: Step, delta: Delta): void {
   const wanted = hexOf(encodeDocument(step.after));
   expect(replayed(step.before, delta)).toEqual([wanted, wanted]);
+  if (needsAbsence(delta) && [...delta.append.keys()].every((name) => !step.before.has(name))) {
+    const operators = decodeDocument(updateOfAbsent(delta));
+    expect(hexOf(encodeDocument(applyUpdate(step.before, operators).after))).toBe(wanted);
+  }
   expect(hexOf(changedDocument(encodeDocument(step.before), delta) ?? new Uint8Array())).toBe(wanted);
 }
 
@@ -178,15 +201,26 @@ const pipelineSteps = (fieldNames: readonly string[]): fc.Arbitrary<Step> =>
     .tuple(documents(fieldNames), documents(fieldNames), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }))
     .map(([before, by, keep]) => ({ before, after: changed(before, by, keep) }));
 
-describe.each(['5.0', '7.0'])('an update as the stream of %s describes it', (version) => {
+const orders = fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 5 });
+const movingSteps = (fieldNames: readonly string[]): fc.Arbitrary<Step> =>
+  fc
+    .tuple(pipelineSteps(fieldNames), orders)
+    .map(([{ before, after }, by]) => ({ before, after: reordered(after, by) }));
+
+const streams: Stream[] = [{ version: '5.0', showsDiffs: false }, { version: '7.0', showsDiffs: false }, diffs];
+
+describe.each(streams)('an update as the stream of $version describes it, as a diff: $showsDiffs', (stream) => {
+  const isAlwaysExact = stream.version !== '5.0';
+
   /** How many were exact, of those that the stream reports as updates. */
   function replayAll(steps: fc.Arbitrary<Step | undefined>): { updates: number; exact: number } {
     const seen = { updates: 0, exact: 0 };
     fc.assert(
       fc.property(steps, (step) => {
-        const description = step === undefined ? undefined : descriptionOf(step, version);
-        if (step === undefined || description === undefined || namesTwoPlacesAlike(step.before, step.after)) return;
-        const delta = exactDelta(description);
+        const description = step === undefined ? undefined : descriptionOf(step, stream);
+        if (step === undefined || description === undefined) return;
+        if (!stream.showsDiffs && namesTwoPlacesAlike(step.before, step.after)) return;
+        const delta = deltaOf(description);
         seen.updates += 1;
         if (delta === null) return;
         seen.exact += 1;
@@ -200,15 +234,62 @@ describe.each(['5.0', '7.0'])('an update as the stream of %s describes it', (ver
   it('by operators is replayed to the same bytes', () => {
     const { updates, exact } = replayAll(operatorSteps);
     expect(exact).toBeGreaterThan(0);
-    if (version === '7.0') expect(exact).toBe(updates);
+    if (isAlwaysExact) expect(exact).toBe(updates);
   });
 
   it('by a pipeline is replayed to the same bytes, whatever the names', () => {
     const { updates, exact } = replayAll(pipelineSteps(names));
     expect(exact).toBeGreaterThan(0);
-    if (version === '7.0') expect(exact).toBe(updates);
+    if (isAlwaysExact) expect(exact).toBe(updates);
+  });
+
+  it.runIf(stream.showsDiffs)('that moves fields is replayed to the same bytes, whatever the names', () => {
+    for (const steps of [movingSteps(plainNames), movingSteps(names)]) {
+      const { updates, exact } = replayAll(steps);
+      expect(exact).toBeGreaterThan(0);
+      expect(exact).toBe(updates);
+    }
   });
 });
+
+it.each([
+  ['plain names', plainNames],
+  ['any names', names],
+])(
+  'is replayed together with others by one pipeline, fields that move and come again included: %s',
+  (_, fieldNames) => {
+    let folded = 0;
+    fc.assert(
+      fc.property(
+        documents(fieldNames),
+        fc.array(fc.tuple(documents(fieldNames), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }), orders), {
+          minLength: 2,
+          maxLength: 9,
+        }),
+        (first, changes) => {
+          let before = first;
+          let all: Delta | null = null;
+          for (const [by, keep, order] of changes) {
+            const after = reordered(changed(before, by, keep), order);
+            const description = descriptionOf({ before, after }, diffs);
+            // A replacement.
+            if (description === undefined) return;
+            const delta = deltaOf(description);
+            expect(delta).not.toBeNull();
+            all = all === null || delta === null ? delta : mergeDeltas(all, delta);
+            expect(all).not.toBeNull();
+            if (all === null) return;
+            before = after;
+            expectSame({ before: first, after: before }, all);
+          }
+          folded += 1;
+        },
+      ),
+      { numRuns: 600 },
+    );
+    expect(folded).toBeGreaterThan(0);
+  },
+);
 
 it('is replayed together with others by one pipeline, and on a whole document', () => {
   fc.assert(
@@ -224,8 +305,8 @@ it('is replayed together with others by one pipeline, and on a whole document', 
         for (const [by, keep] of changes) {
           const after = changed(before, by, keep);
           if (namesTwoPlacesAlike(before, after)) return;
-          const description = descriptionOf({ before, after }, '7.0');
-          const delta = description === undefined ? null : exactDelta(description);
+          const description = descriptionOf({ before, after }, { version: '7.0', showsDiffs: false });
+          const delta = description === undefined ? null : deltaOf(description);
           if (delta === null) return;
           all = all === null ? delta : mergeDeltas(all, delta);
           if (all === null) return;

@@ -101,6 +101,15 @@ describe('an event of later servers', () => {
     expect(parsedData({ ...insert, collectionUUID }).event.uuid).toBe('aaaaaaaabbbb4ccc8dddeeeeeeeeeeee');
   });
 
+  it("has the oplog's diff in place of the update description", () => {
+    const update = events.find(({ event }) => event.operationType === 'update')?.event ?? {};
+    const rawUpdateDescription = { $v: 2, diff: { u: { a: 1 } } };
+    const { updateDescription, ...others } = update;
+    expect(updateDescription).toBeDefined();
+    const { event } = parsedData({ ...others, rawUpdateDescription });
+    expect(Buffer.from(event.updateDescription ?? [])).toEqual(Buffer.from(BSON.serialize(rawUpdateDescription)));
+  });
+
   it.each([
     { operationType: 'kindOfTomorrow' },
     { operationType: 'endOfTransaction', lsid: {}, txnNumber: 5 },

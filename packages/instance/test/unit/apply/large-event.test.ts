@@ -38,7 +38,13 @@ const unlessLarge = (part: string): Document => ({
   $cond: [{ $gt: [{ $bsonSize: part }, 4 * 1024 * 1024] }, '$$REMOVE', part],
 });
 const stripped = [
-  { $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } },
+  {
+    $addFields: {
+      fullDocument: unlessLarge('$fullDocument'),
+      updateDescription: unlessLarge('$updateDescription'),
+      rawUpdateDescription: unlessLarge('$rawUpdateDescription'),
+    },
+  },
 ];
 
 describe('an event that is too large for a reply', () => {

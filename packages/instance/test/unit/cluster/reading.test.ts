@@ -21,7 +21,7 @@ import {
   wakeStream,
 } from '../../../src/cluster/cluster-time.js';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
-import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
+import type { ClusterClient, NodeClient, Version } from '../../../src/cluster/node-client.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 
@@ -186,6 +186,18 @@ describe('opening a change stream', () => {
     expect(stageOf(client)).toEqual({
       $changeStream: { allChangesForCluster: true, startAtOperationTime: at, showExpandedEvents: true },
     });
+  });
+
+  test('asks for diffs of updates from 6.0 on, where the caller wants them', async () => {
+    const asks = async (version: Version, rawUpdateDescriptions: boolean): Promise<boolean> => {
+      const client = new FakeNodeClient('node', () => ({}));
+      await openChangeStream(client, { ...options, version, rawUpdateDescriptions });
+      return 'showRawUpdateDescription' in (stageOf(client) as { $changeStream: object }).$changeStream;
+    };
+    expect(await asks([5, 3, 0], true)).toBe(false);
+    expect(await asks([6, 0, 0], true)).toBe(true);
+    expect(await asks([8, 0, 10], true)).toBe(true);
+    expect(await asks([8, 0, 10], false)).toBe(false);
   });
 
   test('splits large events where the server can and the caller wants it', async () => {

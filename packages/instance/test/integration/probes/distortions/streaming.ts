@@ -67,6 +67,7 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
   'update-description': described({ truncatedArrays: [] }),
   'array-elements-by-index': described({ updatedFields: { list: [] } }),
   'ambiguous-paths': described({ disambiguatedPaths: {} }),
+  'raw-update-descriptions': eventsWith({ rawUpdateDescription: { $v: 2, diff: { u: { b: 2 } } } }),
   'nothing-changed-shows-nothing': repeated('update'),
   'keys-hold-the-shard-key': keyAlone,
   'insert-keys-on-shards': eventsWith({ documentKey: { other: 1 } }),

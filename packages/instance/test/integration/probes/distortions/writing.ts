@@ -62,6 +62,7 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
     'find',
     batch((documents) => documents.map(({ _id, a, b }) => ({ _id: _id as unknown, a: a as unknown, b: b as unknown }))),
   ),
+  'new-document-keeps-no-places': turnedFields,
   'unset-of-what-is-not-there': on('update', fields({ nModified: 1 })),
   'set-field-takes-any-name': on('find', each({ a: { b: 3 } })),
   'full-key-reaches-one-shard': where((command) => command['update'] !== undefined, refused(61)),
