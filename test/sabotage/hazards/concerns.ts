@@ -129,4 +129,41 @@ export const concernHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 164,
+    hazard:
+      'With `readPreference`, a member that gets nothing answers with its own time: the lag is 0, and the commit is ' +
+      'offered far behind the source',
+    handling:
+      'The lag is measured against the latest time of the primary, which the leader asks for all the time, when that ' +
+      "is above the answering member's.",
+    sabotages: [
+      {
+        takesOut: "the primary's time",
+        file: instance('apply/change-stream-reader.ts'),
+        symbol: 'ChangeStreamReader',
+        find: 'known(batch.operationTime, batch.primaryTime)',
+        replace: 'known(batch.operationTime)',
+        tests: [
+          instanceTest(
+            'apply/change-stream-reader.test.ts',
+            "measures the source by its primary's time when the answering member is behind",
+          ),
+        ],
+      },
+      {
+        takesOut: 'the times of replies of primaries',
+        file: instance('cluster/driver/driver-node-client.ts'),
+        symbol: 'DriverNodeClient',
+        find: '      this.times.primaryAnswered(reply);\n',
+        replace: '',
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-node-client.test.ts',
+            'a batch of a member that lags has the time of the primary beside its own',
+          ),
+        ],
+      },
+    ],
+  },
 ];

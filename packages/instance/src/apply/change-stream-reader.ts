@@ -1,7 +1,7 @@
-import type { Document } from 'mongodb';
+import type { Document, Timestamp } from 'mongodb';
 import { BatchSize } from '../cluster/batch-size.js';
 import { openChangeStream, splitsLargeEvents, tokenTime } from '../cluster/change-stream.js';
-import { timeOf, timestampOf } from '../cluster/cluster-time.js';
+import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../cluster/failure.js';
 import { historyLost } from '../cluster/history-lost.js';
@@ -35,7 +35,7 @@ export interface StreamStep {
   events: readonly Uint8Array[];
   /** No later step has an event below this time (the token's time is exclusive). */
   readBelow: bigint;
-  /** The source's operation time of the reply; 0 when it has none. */
+  /** The source's operation time, of the reply or of a primary that is ahead of it; 0 when neither is known. */
   sourceTime: bigint;
   /** The cursor was reopened: events at the time of the restart come a second time. */
   reopened: boolean;
@@ -72,7 +72,7 @@ export class ChangeStreamReader {
       if (time > this.#readBelow) this.#readBelow = time;
     }
     await this.#passLargeEvent(batch.documents.length);
-    const sourceTime = batch.operationTime === undefined ? 0n : timeOf(batch.operationTime);
+    const sourceTime = highestTime(known(batch.operationTime, batch.primaryTime).map(timeOf));
     const reopened = this.#reopened;
     this.#reopened = false;
     const events = splitsLargeEvents(this.version) ? this.#fragments.assembled(batch.documents) : batch.documents;
@@ -131,6 +131,11 @@ export class ChangeStreamReader {
     this.#wasOpen = true;
     return cursor;
   }
+}
+
+/** A member that gets nothing shows its own time: what it is behind shows only beside the primary's. */
+function known(...times: readonly (Timestamp | undefined)[]): Timestamp[] {
+  return times.filter((time) => time !== undefined);
 }
 
 function unlessLarge(part: string): Document {

@@ -28,6 +28,8 @@ export interface RawBatch {
    * The node's operation time when it answered. A router's is at least that of every shard with documents in the batch.
    */
   operationTime?: Timestamp;
+  /** The latest operation time of the primary that the client knows: the answering member may be behind it. */
+  primaryTime?: Timestamp;
   /** Bytes of all documents together. */
   bytes: number;
 }

@@ -8,6 +8,18 @@ import { type ClientSession, type ClusterTime, type Document, Timestamp } from '
 export class CausalTimes {
   #latest: Timestamp | null = null;
   #clusterTime: ClusterTime | null = null;
+  #primary: Timestamp | null = null;
+
+  /** The latest operation time of the primary that this client has seen; null before. */
+  get ofPrimary(): Timestamp | null {
+    return this.#primary;
+  }
+
+  /** Records the operation time of a primary's reply. */
+  primaryAnswered({ operationTime }: Document): void {
+    if (!(operationTime instanceof Timestamp)) return;
+    if (this.#primary === null || operationTime.greaterThan(this.#primary)) this.#primary = operationTime;
+  }
 
   /** Records the cluster time of any reply. */
   learn({ $clusterTime }: { $clusterTime?: Partial<ClusterTime> | undefined }): void {

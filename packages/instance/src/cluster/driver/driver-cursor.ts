@@ -30,7 +30,7 @@ interface CursorHome {
   readPreference: ReadPreferenceMode | null;
   isRouter: boolean;
   /** Of the client: they go into the session of a cursor, and replies advance them. */
-  times: Pick<CausalTimes, 'prepare' | 'learn'>;
+  times: Pick<CausalTimes, 'prepare' | 'learn' | 'ofPrimary'>;
   /** Called with every failure, so that the client leaves a dead router. */
   failed: (client: MongoClient, error: unknown) => void;
 }
@@ -159,7 +159,12 @@ async function send(
     )) as DriverReply;
     home.times.learn(reply);
     const operationTime = timeOfReply(reply, home.isRouter);
-    return { ...readCursorReply(reply.cursor), ...(operationTime && { operationTime }) };
+    const primaryTime = home.isRouter ? null : home.times.ofPrimary;
+    return {
+      ...readCursorReply(reply.cursor),
+      ...(operationTime && { operationTime }),
+      ...(primaryTime && { primaryTime }),
+    };
   } catch (error) {
     home.failed(home.client, error);
     throw error;

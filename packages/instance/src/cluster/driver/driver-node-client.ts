@@ -112,6 +112,7 @@ export class DriverNodeClient implements NodeClient {
     try {
       const reply = await this.calls.run(options, (signal) => run(client, signal));
       this.times.learn(reply);
+      this.times.primaryAnswered(reply);
       return reply;
     } catch (error) {
       ring.failed(client, error);

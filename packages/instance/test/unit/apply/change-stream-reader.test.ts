@@ -56,6 +56,15 @@ describe("a shard's change stream", () => {
     expect(startOf(opened[0])).toBe(10n);
   });
 
+  it("measures the source by its primary's time when the answering member is behind", async () => {
+    const behind = { operationTime: timestampOf(25n), primaryTime: timestampOf(90n) };
+    const level = { operationTime: timestampOf(95n), primaryTime: timestampOf(90n) };
+    const stream = new ChangeStreamReader(clientOf([behind, level]), [5, 0, 7], once, 10n, unawaited);
+    await stream.next(never);
+    expect((await stream.next(never)).sourceTime).toBe(90n);
+    expect((await stream.next(never)).sourceTime).toBe(95n);
+  });
+
   it('never goes back; resumes by time after a lost cursor and reports that events repeat', async () => {
     const stream = new ChangeStreamReader(
       clientOf([{ resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(15n) }, serverError(43)]),

@@ -107,6 +107,26 @@ describe('reading from other members than the primary', () => {
   });
 });
 
+test('a batch of a member that lags has the time of the primary beside its own', async () => {
+  const at = (t: number) => ({ operationTime: new Timestamp({ t, i: 1 }) });
+  await using member = await ScriptedNode.start(() => ({ ...batch(0n, []), ...at(50) }));
+  await using primary = await ScriptedNode.start(() => ({ ...success(), ...at(500) }), { me: member.host });
+  const connect = (host: string) => new MongoClient(`mongodb://${host}/?directConnection=true`, clientOptions({}));
+  const members = new MemberClients('secondary', connect);
+  const ring = new ClientRing([() => connect(primary.host)]);
+  const nodeClient = new DriverNodeClient({ label: 'test', ring, readPreference: 'secondary', members });
+  try {
+    const before = await nodeClient.openCursor('db', { find: 'c' }, { signal });
+    expect(before.first).toMatchObject(at(50));
+    expect(before.first.primaryTime).toBeUndefined();
+    await nodeClient.command('admin', { ping: 1 }, { signal });
+    const after = await nodeClient.openCursor('db', { find: 'c' }, { signal });
+    expect(after.first).toMatchObject({ ...at(50), primaryTime: new Timestamp({ t: 500, i: 1 }) });
+  } finally {
+    await nodeClient.close();
+  }
+});
+
 test('advances the cluster time of a router that did not see a write', async () => {
   let dead = false;
   await using first = await ScriptedNode.start(() =>
