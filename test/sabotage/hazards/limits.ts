@@ -51,8 +51,8 @@ export const limitHazards: readonly Hazard[] = [
         takesOut: 'the stream without documents',
         file: instance('apply/change-stream-reader.ts'),
         symbol: 'read',
-        find: 'if (!isEventTooLarge(error) || this.#passing !== null) throw error;',
-        replace: 'if (!isEventTooLarge(error) || this.#passing === null) throw error;',
+        find: 'if (this.#passing !== null) throw await unreadableEvent',
+        replace: 'if (this.#passing === null) throw await unreadableEvent',
         tests: [
           instanceTest('apply/large-event.test.ts', 'comes without its document; later events have theirs again'),
           integrationTest(

@@ -9,6 +9,7 @@ import { ResumableCursor } from '../cluster/resumable-cursor.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { StreamPatience } from '../store/stream-patience.js';
 import { EventFragments } from './event-fragments.js';
+import { unreadableEvent } from './unreadable-event.js';
 
 /** How long the server waits for events before it returns an empty batch with the token of its present time. */
 const awaitData_ms = 200;
@@ -19,8 +20,11 @@ const awaitStart_ms = 100;
 /** The same while a commit waits for the shard, which has no writes any more. */
 const awaitCommit_ms = 50;
 
-/** Far more than most events have, and less than half of 16 MB. */
-const largePartBytes = 4 * 1024 * 1024;
+/**
+ * Far more than most events have. What is left must fit into 16 MB beside an `_id`: an event has that in its key, and
+ * its token has it with two digits for each byte, as has the token of the reply.
+ */
+const largePartBytes = 1024 * 1024;
 /** Removes the large parts of events; the documents of such events are re-read. */
 const withoutLargeParts = [
   {
@@ -91,7 +95,8 @@ export class ChangeStreamReader {
       return batch;
     } catch (error) {
       if (classify(error) === 'historyLost') throw await historyLost([this.client], this.#readBelow, signal);
-      if (!isEventTooLarge(error) || this.#passing !== null) throw error;
+      if (!isEventTooLarge(error)) throw error;
+      if (this.#passing !== null) throw await unreadableEvent(this.client, this.#readBelow, error, signal);
       this.#passing = { until: null };
       return this.#cursor.next({ signal });
     }

@@ -71,3 +71,45 @@ it('between sharded clusters a document with a too large event arrives, and late
     [idBytes, documentBytesMax - idBytes - 100],
   ]);
 });
+
+/** Bytes of `_id`s of which an event with the document fits into no reply, and one without it does. */
+const longIdBytes = 2_800_000;
+
+it('a document whose _id is nearly three megabytes long is inserted, changed and deleted while syncing', async () => {
+  await using fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: '8.0', cluster1: '8.0' });
+  const [kept, gone] = ['k', 'g'].map((letter) => letter.repeat(longIdBytes)) as [string, string];
+  const orders = ordersOf(fixture.cluster0);
+  await orders.insertOne({ _id: gone, v: 'x' });
+  await using instance = await fixture.startInstance();
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await orders.insertOne({ _id: kept, v: 'x' });
+  await orders.updateOne({ _id: kept }, { $set: { v: 'y' } });
+  await orders.deleteOne({ _id: gone });
+  await orders.insertOne({ _id: 'last', v: 'z' });
+  await instance.untilCanCommit();
+  await instance.accepted('commit');
+  await instance.untilState('COMMITTED');
+  const found = await ordersOf(fixture.cluster1).find().sort({ _id: 1 }).toArray();
+  expect(found.map(({ _id, v }) => [_id === kept ? 'kept' : _id, v])).toEqual([
+    ['kept', 'y'],
+    ['last', 'z'],
+  ]);
+});
+
+it('a change of an _id that fits into no event ends the migration by the name of its collection', async () => {
+  await using fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: '8.0', cluster1: '8.0' });
+  await ordersOf(fixture.cluster0).insertOne({ _id: 'first', v: 'x' });
+  await using instance = await fixture.startInstance();
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await ordersOf(fixture.cluster0).insertOne({ _id: 'i'.repeat(7_000_000), v: 'x' });
+  await expect
+    .poll(async () => (await instance.progressReply()).body)
+    .toMatchObject({
+      error: 'documentTooLarge',
+      errorDescription: expect.stringMatching(
+        /^A change of \d{7,8} bytes in shop\.orders .*_id is too long/,
+      ) as unknown,
+    });
+});

@@ -14,9 +14,12 @@ const event = bytesOf({ a: 1 });
 let stages: Document[][];
 let answers: (Partial<RawBatch> | Error)[];
 let stream: ChangeStreamReader;
+/** What the shard's oplog answers; null: it refuses. */
+let oplogEntries: Document[] | null;
 
 beforeEach(() => {
   stages = [];
+  oplogEntries = [];
   stream = new ChangeStreamReader(clientOf(), [5, 0, 7], once, 10n, { isAwaited: () => false, isIdle: () => false });
 });
 
@@ -30,12 +33,16 @@ function clientOf(): NodeClient {
     stages.push((command.pipeline as Document[]).slice(1));
     return Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
   };
-  return clientWith({ label: 'shard', openCursor });
+  const command = () =>
+    oplogEntries === null
+      ? Promise.reject(serverError(13))
+      : Promise.resolve({ cursor: { firstBatch: oplogEntries, id: 0 } });
+  return clientWith({ label: 'shard', openCursor, command });
 }
 
 /** The event without its large parts. */
 const unlessLarge = (part: string): Document => ({
-  $cond: [{ $gt: [{ $bsonSize: part }, 4 * 1024 * 1024] }, '$$REMOVE', part],
+  $cond: [{ $gt: [{ $bsonSize: part }, 1024 * 1024] }, '$$REMOVE', part],
 });
 const stripped = [
   {
@@ -66,11 +73,24 @@ describe('an event that is too large for a reply', () => {
     expect(stages).toEqual([[], stripped, []]);
   });
 
-  it('ends the stream when even its key is too large', async () => {
+  it.each([
+    [
+      'its collection and size',
+      [{ ns: 'shop.c', bytes: 5_000_000 }],
+      /^A change of 5000000 bytes in shop\.c fits into/,
+    ],
+    ['the shard where the oplog shows nothing', [], /^The change stream of shard has a change that fits into/],
+    ['the shard where the oplog may not be read', null, /^The change stream of shard has a change that fits into/],
+  ])('ends the stream when even its key is too large, and names %s', async (_, entries, says) => {
     answers = [tooLarge, tooLarge];
+    oplogEntries = entries;
     await stream.next(never);
     await stream.next(never);
-    await expect(stream.next(never)).rejects.toBe(tooLarge);
+    await expect(stream.next(never)).rejects.toMatchObject({
+      error: 'documentTooLarge',
+      errorDescription: expect.stringMatching(says) as unknown,
+      cause: tooLarge,
+    });
   });
 
   it('is assembled where the server splits it, also from several batches', async () => {
