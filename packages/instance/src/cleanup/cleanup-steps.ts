@@ -128,13 +128,15 @@ function dropSteps({ home, other, metadata }: Remains): CleanupStep[] {
 
 /** While a committed migration could be reversed, the balancer of its destination stayed off. */
 function endReversalSteps({ destination }: Remains, { reversal, balancers }: MigrationRecord): CleanupStep[] {
-  return reversal && balancers?.destination === true ? [startBalancer(destination)] : [];
+  return reversal && balancers?.destination === true
+    ? [startBalancer(destination, balancers.autoMergersOff?.destination)]
+    : [];
 }
 
-function startBalancer(cluster: ClusterClient): CleanupStep {
+function startBalancer(cluster: ClusterClient, autoMergerOff = false): CleanupStep {
   return {
     description: `Start the balancer of ${cluster.name}, which was on before the migration.`,
-    run: (signal) => restoreBalancer(cluster, { enabled: true, busy: false }, { signal }),
+    run: (signal) => restoreBalancer(cluster, { enabled: true, autoMergerOff }, { signal }),
   };
 }
 
@@ -147,12 +149,14 @@ function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] 
       cluster: source,
       blocked: blocks.source && record.phase === 'committing' && !record.sourceReleased,
       balanced: record.balancers?.source === true,
+      autoMergerOff: record.balancers?.autoMergersOff?.source,
     },
     // The commit of a reversed migration closed the former source, which stays closed.
     {
       cluster: destination,
       blocked: blocks.destination && swapsOf(record) === 0,
       balanced: record.balancers?.destination === true,
+      autoMergerOff: record.balancers?.autoMergersOff?.destination,
     },
   ];
   const steps: CleanupStep[] = [
@@ -161,9 +165,9 @@ function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] 
       run: (signal) => fenceOwners(remains, signal),
     },
   ];
-  for (const { cluster, blocked, balanced } of sides) {
+  for (const { cluster, blocked, balanced, autoMergerOff } of sides) {
     if (cluster === null) continue;
-    if (balanced) steps.push(startBalancer(cluster));
+    if (balanced) steps.push(startBalancer(cluster, autoMergerOff));
     if (blocked) {
       steps.push({
         description: `Allow the writes of users on ${cluster.name}.`,

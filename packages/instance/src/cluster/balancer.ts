@@ -1,7 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { codeOf, unauthorizedCode } from './failure.js';
 import type { CallOptions, ClusterClient } from './node-client.js';
+import { isAtLeast } from './topology.js';
 
 /** Time that `balancerStop` may wait for the current round. */
 const stop_ms = 60_000;
@@ -9,6 +11,9 @@ const stop_ms = 60_000;
 const pollDefault_ms = 500;
 /** A migration of a large chunk may take this long. */
 const quietLimitDefault_ms = 10 * 60_000;
+
+/** The `_id` of the AutoMerger's setting in `config.settings`. */
+const autoMergerSetting = 'automerge';
 
 /** State of a cluster's balancer. */
 interface BalancerState {
@@ -43,7 +48,8 @@ export async function stopBalancer(
 ): Promise<BalancerState | null> {
   const before = await readBalancer(cluster, options);
   if (before === null) return null;
-  await cluster.router.command('admin', { balancerStop: 1 }, { ...options, maxTime_ms: stop_ms });
+  // From 7.0 on the command also turns the AutoMerger off, even if the balancer is off already.
+  if (before.enabled) await cluster.router.command('admin', { balancerStop: 1 }, { ...options, maxTime_ms: stop_ms });
   const limit_ms = options.quietLimit_ms ?? quietLimitDefault_ms;
   const started_ms = performance.now();
   for (;;) {
@@ -54,14 +60,36 @@ export async function stopBalancer(
   }
 }
 
-/** Starts the balancer again if it was on. */
+/** What `restoreBalancer` needs to know of the state before. */
+interface FormerBalancer extends Pick<BalancerState, 'enabled'> {
+  /** True if somebody had turned the AutoMerger off, which the balancer's start turns on. */
+  autoMergerOff?: boolean;
+}
+
+/** Starts the balancer again if it was on, and leaves the AutoMerger as it was. */
 export async function restoreBalancer(
   cluster: ClusterClient,
-  before: BalancerState | null,
+  before: FormerBalancer | null,
   options: CallOptions,
 ): Promise<void> {
-  if (before?.enabled === true)
-    await cluster.router.command('admin', { balancerStart: 1 }, { maxTime_ms: stop_ms, ...options });
+  if (before?.enabled !== true) return;
+  const limited = { maxTime_ms: stop_ms, ...options };
+  await cluster.router.command('admin', { balancerStart: 1 }, limited);
+  if (before.autoMergerOff !== true) return;
+  const off = { q: { _id: autoMergerSetting }, u: { $set: { enabled: false } }, upsert: true };
+  const writeConcern = { w: 'majority' };
+  await cluster.router.command('config', { update: 'settings', updates: [off], writeConcern }, limited);
+}
+
+/**
+ * Whether somebody has turned the AutoMerger off (7.0). `balancerStop` turns it off and `balancerStart` on (server source
+ * of 8.0.10: configsvr_control_balancer_command.cpp), so this is read before.
+ */
+export async function isAutoMergerOff(cluster: ClusterClient, options: CallOptions): Promise<boolean> {
+  if (cluster.kind !== 'sharded' || !isAtLeast(cluster.version, 7, 0)) return false;
+  const find = { find: 'settings', filter: { _id: autoMergerSetting, enabled: false }, limit: 1, singleBatch: true };
+  const reply = await cluster.router.command('config', find, options);
+  return ((reply.cursor as Document).firstBatch as unknown[]).length > 0;
 }
 
 function stillRunning(cluster: ClusterClient, state: BalancerState | null): ConvoyError {
@@ -72,11 +100,29 @@ function stillRunning(cluster: ClusterClient, state: BalancerState | null): Conv
   );
 }
 
-/** The config server records migrations in `migrations`; up to 5.0 they also hold a lock on their collection. */
+/**
+ * Older config servers record migrations in `migrations`; up to 5.0 they also hold a lock on their collection. 8.0 has
+ * neither: the donor's thread and the command that it serves show the move.
+ */
 async function migrationRuns(cluster: ClusterClient, options: CallOptions): Promise<boolean> {
   const migrations = { find: 'migrations', limit: 1, singleBatch: true };
   // The balancer of 4.4 and 5.0 always holds the lock "balancer"; state 2 means that a lock is held.
   const locks = { find: 'locks', filter: { state: 2, _id: { $ne: 'balancer' } }, limit: 1, singleBatch: true };
   const replies = await Promise.all([migrations, locks].map((find) => cluster.router.command('config', find, options)));
-  return replies.some((reply) => ((reply.cursor as Document).firstBatch as unknown[]).length > 0);
+  if (replies.some((reply) => ((reply.cursor as Document).firstBatch as unknown[]).length > 0)) return true;
+  return isAtLeast(cluster.version, 6, 0) && (await donorRuns(cluster, options));
+}
+
+/** Without the privilege `inprog`, which a destination's user may lack, the shards do not show their operations. */
+async function donorRuns({ router }: ClusterClient, options: CallOptions): Promise<boolean> {
+  const moves = { $or: [{ desc: 'MoveChunk' }, { 'command._shardsvrMoveRange': { $exists: true } }] };
+  const pipeline = [{ $currentOp: { allUsers: true, idleConnections: true } }, { $match: moves }, { $limit: 1 }];
+  try {
+    const cursor = await router.openCursor('admin', { aggregate: 1, pipeline, cursor: {} }, options);
+    await cursor.close();
+    return cursor.first.documents.length > 0;
+  } catch (error) {
+    if (codeOf(error) === unauthorizedCode) return false;
+    throw error;
+  }
 }

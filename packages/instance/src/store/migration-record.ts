@@ -44,6 +44,14 @@ export interface Reversal {
   isOver: boolean;
 }
 
+/** Which balancers were on. */
+export interface FormerBalancers {
+  source: boolean;
+  destination: boolean;
+  /** Where somebody had turned the AutoMerger off; absent in records of releases that did not look. */
+  autoMergersOff?: { source: boolean; destination: boolean };
+}
+
 /** The one document of the collection `migration`. */
 export interface MigrationRecord {
   release: string;
@@ -77,7 +85,7 @@ export interface MigrationRecord {
   /** After a failed commit: the source accepts writes again, which had been blocked. */
   sourceReleased: boolean;
   /** The balancers' state before Convoy stopped them; null until then. */
-  balancers: { source: boolean; destination: boolean } | null;
+  balancers: FormerBalancers | null;
   /** Null when the migration was not started with `reversible`; absent in releases without it. */
   reversal?: Reversal | null;
   /**

@@ -1,4 +1,4 @@
-import type { MigrationRecord, Reversal } from './migration-record.js';
+import type { FormerBalancers, MigrationRecord, Reversal } from './migration-record.js';
 
 /** How many times the clusters of a migration have been swapped. */
 export function swapsOf({ reversal }: Pick<MigrationRecord, 'reversal'>): number {
@@ -51,7 +51,7 @@ export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoc
     joinedShards: [],
     canWrite: false,
     sourceReleased: false,
-    balancers: balancers === null ? null : { source: balancers.destination, destination: balancers.source },
+    balancers: balancers === null ? null : swappedBalancers(balancers),
     warnings: record.options.verification.enabled ? [unverified] : [],
     reversal: {
       ...reversal,
@@ -63,6 +63,11 @@ export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoc
       openedCatalogEpoch: null,
     },
   };
+}
+
+function swappedBalancers({ source, destination, autoMergersOff }: FormerBalancers): FormerBalancers {
+  const swappedOff = autoMergersOff && { source: autoMergersOff.destination, destination: autoMergersOff.source };
+  return { source: destination, destination: source, ...(swappedOff && { autoMergersOff: swappedOff }) };
 }
 
 const unverified = {

@@ -6,7 +6,7 @@ import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
-import { readBalancer, restoreBalancer as startAgain, stopBalancer } from '../../cluster/balancer.js';
+import { isAutoMergerOff, readBalancer, restoreBalancer as startAgain, stopBalancer } from '../../cluster/balancer.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
@@ -17,6 +17,7 @@ import { keepsBalancer } from '../../store/reversal.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { FollowedSource } from './followed-source.js';
 import { makeCollections } from './make-collections.js';
+import { takeStart } from './start-time.js';
 import { plannedIndexes } from '../migration/index-scope.js';
 import {
   absentRequests,
@@ -42,9 +43,8 @@ export async function initialise(deps: LeaderDependencies, signal: AbortSignal):
   stepDone('balancersStopped');
   await makeFence(deps, signal);
   stepDone('fenceMade');
-  const startTime = await sourceTimeAboveAll(deps, signal);
-  stepDone('startTimeTaken');
-  const catalog = withRequestedSharding(deps, await new FollowedSource(deps).read(signal));
+  const { startTime, catalog: found } = await startOf(deps, signal);
+  const catalog = withRequestedSharding(deps, found);
   refuseExpiring(deps.watch.view.record.options, catalog);
   refuseUnmappable(remapOf(deps.watch.view.record), catalog);
   await storeEntries(
@@ -82,6 +82,19 @@ export async function initialise(deps: LeaderDependencies, signal: AbortSignal):
   stepDone('syncStarted');
 }
 
+/** With a balancer that is kept, chunks may move at any time, and the source is read through its routers. */
+async function startOf(deps: LeaderDependencies, signal: AbortSignal): ReturnType<typeof takeStart> {
+  const time = async () => {
+    const startTime = await sourceTimeAboveAll(deps, signal);
+    stepDone('startTimeTaken');
+    return startTime;
+  };
+  const source = new FollowedSource(deps);
+  const catalog = () => source.read(signal);
+  if (keepsBalancer(deps.watch.view.record)) return { startTime: await time(), catalog: await catalog() };
+  return takeStart({ time, catalog });
+}
+
 /** Creates the fence on the destination. */
 export async function makeFence({ runtime, destination }: MigrationDependencies, signal: AbortSignal): Promise<void> {
   const { router, kind, shardIds } = destination;
@@ -106,7 +119,14 @@ export async function stopBalancers(deps: LeaderDependencies, signal: AbortSigna
     const isOn = async (cluster: ClusterClient) =>
       (await runtime.retrying('read the state of a balancer', () => readBalancer(cluster, { signal }), signal))
         ?.enabled === true;
-    balancers = { source: await isOn(source), destination: await isOn(destination) };
+    const isMergerOff = (cluster: ClusterClient) =>
+      runtime.retrying('read the state of the AutoMerger', () => isAutoMergerOff(cluster, { signal }), signal);
+    const mergers = { source: await isMergerOff(source), destination: await isMergerOff(destination) };
+    balancers = {
+      source: await isOn(source),
+      destination: await isOn(destination),
+      ...(mergers.source || mergers.destination ? { autoMergersOff: mergers } : {}),
+    };
     await records.updateAsLeader(leaderEpoch, { balancers }, signal);
   }
   stepDone('balancersRecorded');
@@ -130,8 +150,8 @@ export function balancersAfter({
   balancers,
   reversal,
 }: Pick<MigrationRecord, 'balancers' | 'reversal'>): NonNullable<MigrationRecord['balancers']> {
-  const { source, destination } = balancers ?? { source: false, destination: false };
-  return { source, destination: destination && !reversal };
+  const former = balancers ?? { source: false, destination: false };
+  return { ...former, destination: former.destination && !reversal };
 }
 
 /**
@@ -146,7 +166,8 @@ export async function restoreBalancer(
   const { runtime, [side]: cluster } = deps;
   await runtime.retrying(
     'restore a balancer',
-    () => startAgain(cluster, { enabled: before[side], busy: false }, { signal }),
+    () =>
+      startAgain(cluster, { enabled: before[side], autoMergerOff: before.autoMergersOff?.[side] === true }, { signal }),
     signal,
   );
 }
