@@ -65,8 +65,8 @@ export const orderHazards: readonly Hazard[] = [
     number: 13,
     hazard: "A chunk migration moves later events of a document to another shard's stream",
     handling:
-      'Both balancers are stopped and idle before the start time is taken. Chunks that have moved since then end the ' +
-      'migration.',
+      'Both balancers are stopped and idle before the start time is taken, which is taken anew if a chunk has moved ' +
+      'before the catalog was read. Chunks that move later end the migration.',
     sabotages: [
       {
         takesOut: 'the wait for migrations in progress',
@@ -83,6 +83,19 @@ export const orderHazards: readonly Hazard[] = [
         find: 'inRound || (await migrationRuns(cluster, options))',
         replace: 'inRound',
         tests: [instanceTest('cluster/balancer.test.ts', 'is stopped, with a wait for rounds and migrations alike')],
+      },
+      {
+        takesOut: 'a start time after moves that no balancer shows',
+        file: instance('lifecycle/leader/start-time.ts'),
+        symbol: 'takeStart',
+        find: 'if (moved === undefined) return { startTime, catalog };',
+        replace: 'if (moved !== null) return { startTime, catalog };',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/start-time.test.ts',
+            'is taken again if a chunk has moved between it and the reading of the catalog',
+          ),
+        ],
       },
       {
         takesOut: 'the stop of the balancers before the start time',

@@ -82,8 +82,8 @@ export async function restoreBalancer(
 }
 
 /**
- * Whether somebody has turned the AutoMerger off (7.0). `balancerStop` turns it off and `balancerStart` on (server source
- * of 8.0.10: configsvr_control_balancer_command.cpp), so this is read before.
+ * Whether somebody has turned the AutoMerger off (7.0). `balancerStop` turns it off and `balancerStart` on (server
+ * source of 8.0.10: configsvr_control_balancer_command.cpp), so this is read before.
  */
 export async function isAutoMergerOff(cluster: ClusterClient, options: CallOptions): Promise<boolean> {
   if (cluster.kind !== 'sharded' || !isAtLeast(cluster.version, 7, 0)) return false;

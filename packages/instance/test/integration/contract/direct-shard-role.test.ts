@@ -81,7 +81,7 @@ describe('a user of the shards without the role for direct reads (8.0)', () => {
 
   it('with direct, the start is refused with the name of the role, and accepted once it is granted', async () => {
     await load();
-    await using instance = await fixture.launchInstance(settings('direct'));
+    await using instance = await fixture.startInstance(settings('direct'));
     await refuses(fixture, instance, startBody(), {
       status: 422,
       error: 'shardsNotReachable',
