@@ -39,7 +39,9 @@ const commands: Readonly<Record<string, Takes>> = {
   dataSize: 'neither',
   dbStats: 'neither',
   flushRouterConfig: 'neither',
+  getClusterParameter: 'neither',
   getMore: 'neither',
+  getParameter: 'neither',
   hello: 'neither',
   isMaster: 'neither',
   killCursors: 'neither',
@@ -50,6 +52,7 @@ const commands: Readonly<Record<string, Takes>> = {
   ping: 'neither',
   refreshSessions: 'neither',
   replSetGetConfig: 'neither',
+  replSetGetStatus: 'neither',
   shardingState: 'neither',
 };
 
