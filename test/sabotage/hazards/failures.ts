@@ -1,5 +1,5 @@
 import type { Hazard } from '../hazard.js';
-import { instance, instanceTest } from '../places.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
 
 /** Failures that pass by themselves, and what a retry meets. */
 export const failureHazards: readonly Hazard[] = [
@@ -159,6 +159,36 @@ export const failureHazards: readonly Hazard[] = [
             'a stepping-down primary is retried for half an hour, with a warning',
           ),
         ],
+      },
+    ],
+  },
+  {
+    number: 150,
+    hazard:
+      'A router of 8.0 refuses a read at a time before the creation of its database as it refuses a transaction that ' +
+      'may be tried again: the copy repeats the read at the same time until its retries end',
+    handling: 'For a read at a time the refusal means that the time is too old: the next attempt takes a later one.',
+    sabotages: [
+      {
+        takesOut: 'the meaning of the refusal',
+        file: instance('cluster/driver/driver-node-client.ts'),
+        symbol: 'openCursor',
+        find: 'throw failureOfRead(error, one);',
+        replace: 'throw failureOfRead(error, {});',
+        tests: [
+          integrationTest(
+            'cluster/reading.test.ts',
+            'before the last change of its database is refused, and may be tried at a later time',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the difference to transactions',
+        file: instance('cluster/failure.ts'),
+        symbol: 'failureOfRead',
+        find: '!isAtTime || codeOf(error)',
+        replace: 'codeOf(error)',
+        tests: [instanceTest('cluster/failure.test.ts', 'takes a change of place for a time too old only of %s')],
       },
     ],
   },

@@ -264,10 +264,10 @@ export const keyHazards: readonly Hazard[] = [
         find: 'isRouter && isOrderedReading(command)',
         replace: 'isRouter && isOrderedReading({ ...command, find: undefined })',
         tests: [
-          integrationTest('cluster/reading.test.ts', 'brings every field, also those whose names begin with $'),
+          integrationTest('cluster/ordered-reading.test.ts', 'brings every field, also those whose names begin with $'),
           integrationTest(
-            'cluster/reading.test.ts',
-            'returns documents that are too large to be sorted together with their _id, in batches of %i',
+            'cluster/ordered-reading.test.ts',
+            'returns documents that are too large to be sorted together with their _id: %s, in batches of %i',
           ),
         ],
       },
@@ -280,8 +280,8 @@ export const keyHazards: readonly Hazard[] = [
           'throw error;\n const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
         tests: [
           integrationTest(
-            'cluster/reading.test.ts',
-            'returns documents that are too large to be sorted together with their _id, in batches of %i',
+            'cluster/ordered-reading.test.ts',
+            'returns documents that are too large to be sorted together with their _id: %s, in batches of %i',
           ),
         ],
       },

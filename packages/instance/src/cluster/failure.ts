@@ -1,4 +1,5 @@
 import {
+  type Document,
   MongoDriverError,
   MongoNetworkError,
   MongoServerError,
@@ -39,6 +40,17 @@ export class CollectionAbsentError extends Error {
 export class CursorLostError extends Error {
   override readonly name = 'CursorLostError';
 }
+
+/**
+ * A router read at a time before the last change of place of the collection or its database. It succeeds at a later
+ * time, and never at this one.
+ */
+export class TimeBeforePlacementError extends Error {
+  override readonly name = 'TimeBeforePlacementError';
+}
+
+/** MigrationConflict: what a transaction or a read at a time needs has been at another shard since. */
+const migrationConflictCode = 272;
 
 /** BSONObjectTooLarge: the result does not fit into any reply. */
 export const objectTooLargeCode = 10_334;
@@ -113,7 +125,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     TooManyLogicalSessions: 261,
     ExceededTimeLimit: 262,
     PreparedTransactionInProgress: 267,
-    MigrationConflict: 272,
+    MigrationConflict: migrationConflictCode,
     // Setting a block of user writes aborts all index builds, even those of users who may bypass it.
     IndexBuildAborted: 276,
     // Servers wait for the other build themselves, but not in every command.
@@ -122,10 +134,14 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     TransactionCoordinatorSteppingDown: 281,
     TransactionCoordinatorReachedAbortDecision: 282,
     TransactionExceededLifetimeLimitSeconds: 290,
+    // Of tasks of a node that shuts down; the node passes them on.
+    PeriodicJobIsStopped: 310,
+    OperationIsKilledAndDelisted: 312,
     ObjectIsBusy: 314,
     ConnectionPoolExpired: 317,
     // Unsharded collections refuse writes while they move.
     MovePrimaryInProgress: 319,
+    ServiceExecutorInShutdown: 333,
     ShardCannotRefreshDueToLocksHeld: 343,
     InterruptedDueToStorageChange: 355,
     // While the feature compatibility version changes.
@@ -158,6 +174,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     BackgroundOperationInProgressForNamespace: 12587,
     NotPrimaryOrSecondary: 13436,
     ClientMarkedKilled: 46841,
+    BackupCursorOpenConflictWithCheckpoint: 50_915,
     RetriableRemoteCommandFailure: 91331,
     InterruptedDueToFCVChange: 10_045_600,
   },
@@ -215,6 +232,7 @@ export function classify(error: unknown): FailureKind {
   if (isNetworkFailure(error) || isPoolBusy(error)) return 'retryable';
   if (error instanceof CollectionAbsentError) return 'catalogChanged';
   if (error instanceof CursorLostError) return 'cursorLost';
+  if (error instanceof TimeBeforePlacementError) return 'snapshotTooOld';
   if (!(error instanceof MongoServerError)) return 'fatal';
   const kind = kindByCode.get(codeOf(error) ?? NaN);
   if (kind !== undefined) return kind;
@@ -250,11 +268,26 @@ export function isNetworkFailure(error: unknown): boolean {
   );
 }
 
-const shutdownCodes = new Set([codesByKind.retryable.ShutdownInProgress, codesByKind.retryable.InterruptedAtShutdown]);
+const shutdownCodes = new Set([
+  codesByKind.retryable.ShutdownInProgress,
+  codesByKind.retryable.ServiceExecutorInShutdown,
+  codesByKind.retryable.InterruptedAtShutdown,
+]);
 
 /** True if a failure is the node's fault: no connection, no answer, or it is shutting down. */
 export function losesConnection(error: unknown): boolean {
   return isNetworkFailure(error) || shutdownCodes.has(codeOf(error) ?? undefined);
+}
+
+/**
+ * What the failure of a read means. Routers of 8.0 refuse a read at a time before the last change of place with the
+ * code that ends a transaction. That may be tried again at once, a read only at a later time.
+ * @param command as it was sent
+ */
+export function failureOfRead(error: unknown, { readConcern }: Document): unknown {
+  const isAtTime = (readConcern as Document | undefined)?.atClusterTime !== undefined;
+  if (!isAtTime || codeOf(error) !== migrationConflictCode) return error;
+  return new TimeBeforePlacementError('The collection or its database has changed its place since', { cause: error });
 }
 
 /** Whether a read may succeed at a later time: its own is too old, or the catalog has changed since. */

@@ -1,6 +1,6 @@
 import { duplicateKeyCode } from './failure.js';
 
-/** Error codes with which servers refuse queries and commands about definitions: seen on 5.0.7, but for 359. */
+/** Error codes with which servers refuse queries and commands about definitions: seen on 5.0.7, but for 359 and 370. */
 export const serverErrorCode = {
   badValue: 2,
   failedToParse: 9,
@@ -17,6 +17,8 @@ export const serverErrorCode = {
   unsatisfiableCommitQuorum: 278,
   // 6.0 and later: from the servers' list of errors.
   cannotConvertIndexToUnique: 359,
+  // 6.0 and later: from the servers' source.
+  cannotDropShardKeyIndex: 370,
   duplicateKey: duplicateKeyCode,
   backgroundOperationInProgress: 12587,
   databaseDifferCase: 13297,

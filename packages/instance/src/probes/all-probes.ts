@@ -2,6 +2,7 @@ import { privileges } from './access/privileges.js';
 import { writeBlocks } from './access/write-blocks.js';
 import { catalogs } from './definitions/catalogs.js';
 import { ddlEvents } from './definitions/ddl-event.js';
+import { shardKeyIndexes } from './definitions/shard-key-indexes.js';
 import type { Probe } from './framework/probe.js';
 import { orderAndBounds } from './reads/order-and-bounds.js';
 import { readsAtATime } from './reads/reads-at-a-time.js';
@@ -27,7 +28,7 @@ export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
   'Events of documents': documentEvents,
   'Positions of streams': streamPositions,
   'DDL events': ddlEvents,
-  Definitions: catalogs,
+  Definitions: [...catalogs, ...shardKeyIndexes],
   'Bulk writes': bulkWrites,
   'Exact documents': exactDocuments,
   'Numbered writes': numberedWrites,

@@ -82,7 +82,7 @@ export class ShardState {
     this.lock = new GlobalLock(this.sessions, this.interruption);
     this.exclusive = new ExclusiveUse(this.sessions);
     this.cursors = new Cursors(this.now);
-    this.writer = new DocumentWriter(this.oplog, this.writeBlock);
+    this.writer = new DocumentWriter(this.oplog, this.writeBlock, () => this.version);
     this.ttl = new TtlMonitor(this);
   }
 

@@ -16,7 +16,7 @@ export const documentBytesMax = 16 * 1024 * 1024 + 16 * 1024;
  */
 export function checkDocument(bytes: Uint8Array, from = 0, limit = bytes.length): number {
   const size = checkLevel(bytes, from, limit, 1);
-  if (size > documentBytesMax) throw tooLarge(size);
+  if (size > documentBytesMax) throw documentTooLarge(size);
   return size;
 }
 
@@ -118,7 +118,8 @@ function readLength(bytes: Uint8Array, at: number, end: number): number {
   return readInt32(bytes, at);
 }
 
-function tooLarge(size: number): CommandError {
+/** The error of a document that is larger than servers handle. */
+export function documentTooLarge(size: number): CommandError {
   const hex = `0x${size.toString(16).toUpperCase()}`;
   return new CommandError(
     10334,

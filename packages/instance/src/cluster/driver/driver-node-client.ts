@@ -4,6 +4,7 @@ import { CausalTimes, isMajorityRead } from './causal-times.js';
 import type { ClientRing } from './client-ring.js';
 import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
 import { databaseOf } from './databases.js';
+import { failureOfRead } from '../failure.js';
 import { DriverCursor, withLimit } from './driver-cursor.js';
 import { isOrderedReading, openOrdered } from './ordered-reading.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
@@ -72,7 +73,9 @@ export class DriverNodeClient implements NodeClient {
       failed: (client: MongoClient, error: unknown) => ring.failed(client, error),
     };
     const open = (one: Document, each: CallOptions): Promise<RawCursor> =>
-      DriverCursor.open(home, database, stated(one), each);
+      DriverCursor.open(home, database, stated(one), each).catch((error: unknown) => {
+        throw failureOfRead(error, one);
+      });
     const included = this.times.included(command);
     return isRouter && isOrderedReading(command) ? openOrdered(open, included, options) : open(included, options);
   }

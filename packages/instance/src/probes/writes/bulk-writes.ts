@@ -162,6 +162,22 @@ export const bulkWrites: readonly Probe[] = [
     },
   },
   {
+    name: 'largest-document-with-its-key',
+    sentence:
+      'An insert of a document that exceeds 16 MB and 16 KB together with its _id and shard key is refused with ' +
+      'BSONObjectTooLarge (10334); an update may make a document as large as that.',
+    from: [6, 0, 0],
+    source: 'server sources: entries of inserts',
+    otherwise: 'A large document may not arrive, and Convoy does not say why.',
+    async run(fixture) {
+      const name = await fixture.collection();
+      const [_id, v] = ['k'.repeat(100_000), 'x'.repeat(16_777_216 - 100_200)];
+      expectRefused('the insert', await fixture.ask({ insert: name, documents: [{ _id, v }] }), 10_334);
+      await fixture.insert(name, [{ _id }]);
+      expectDone('the update', await fixture.ask({ update: name, updates: [{ q: { _id }, u: { $set: { v } } }] }));
+    },
+  },
+  {
     name: 'limits-are-reported',
     sentence:
       'hello reports 16,777,216 bytes for a document, 48,000,000 for a message and 100,000 statements for a bulk.',

@@ -1,23 +1,21 @@
-import { BSON, Binary, type Document, MaxKey } from 'mongodb';
+import { Binary, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { openChangeStream, tokenTime, tokenUuid } from '../../../src/cluster/change-stream.js';
 import {
   appendNote,
   currentTime,
-  highestTime,
-  operationTimes,
   timeAboveAll,
   timeOf,
   timestampOf,
   wakeStream,
 } from '../../../src/cluster/cluster-time.js';
-import type { RawBatch, RawCursor } from '../../../src/cluster/node-client.js';
-import { classify, CollectionAbsentError } from '../../../src/cluster/failure.js';
+import type { RawCursor } from '../../../src/cluster/node-client.js';
+import { listCollections } from '../../../src/catalog/read/list-namespaces.js';
+import { classify, CollectionAbsentError, mayReadLater } from '../../../src/cluster/failure.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
 import { SplitCluster } from './split-cluster.js';
-
-const decoded = (batch: RawBatch): Document[] => batch.documents.map((bytes) => BSON.deserialize(bytes));
+import { decoded, failureOf, readAll, timeAfterWrites } from './what-is-read.js';
 
 /** Reads until the cursor's token has reached a time. */
 async function readUpTo(cursor: RawCursor, time: bigint, signal: AbortSignal): Promise<Document[]> {
@@ -27,24 +25,6 @@ async function readUpTo(cursor: RawCursor, time: bigint, signal: AbortSignal): P
     events.push(...decoded(batch));
     if (batch.resumeToken !== undefined && tokenTime(batch.resumeToken) > time) return events;
   }
-}
-
-/** A time at or after everything that was written. */
-async function timeAfterWrites({ cluster, signal }: SplitCluster): Promise<bigint> {
-  return highestTime((await operationTimes(cluster, { signal })).values());
-}
-
-async function readAll(cursor: RawCursor, signal: AbortSignal): Promise<Document[]> {
-  const documents = decoded(cursor.first);
-  while (cursor.open) documents.push(...decoded(await cursor.next({ signal })));
-  return documents;
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => null,
-    (error: unknown) => error,
-  );
 }
 
 describe('a snapshot read', () => {
@@ -114,35 +94,80 @@ describe('a snapshot read', () => {
     expect(error).toBeInstanceOf(CollectionAbsentError);
   });
 
-  test('of a dropped collection ends with a catalog change', async () => {
+  test.each(['5.0', '8.0'] as const)(
+    'of a dropped collection ends with a catalog change, or goes on: %s',
+    async (release) => {
+      await using servers = await SplitCluster.start({ direct: true, release });
+      const { cluster, signal } = servers;
+      const shard = cluster.shard('shard0');
+      await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
+      const at = timestampOf(await timeAfterWrites(servers));
+      const cursor = await openSnapshotCursor(shard, {
+        database: 'db',
+        target: { find: 'coll' },
+        at,
+        batchSize: 2,
+        signal,
+      });
+      const [entry] = (await listCollections(shard, 'db', signal)).filter(({ name }) => name === 'coll');
+      await cluster.router.command('db', { drop: 'coll' }, { signal });
+      if (release === '5.0') expect(classify(await failureOf(cursor.next({ signal })))).toBe('catalogChanged');
+      else expect(await readAll(cursor, signal)).toEqual([1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
+      await cursor.close();
+      // A lost cursor is opened again by UUID, which is found or not: a server with users looks it up in the present.
+      const find = new Binary(Buffer.from(entry?.uuid ?? '', 'hex'), Binary.SUBTYPE_UUID);
+      const again = openSnapshotCursor(shard, { database: 'db', target: { find }, at, batchSize: 9, signal });
+      const failure = await failureOf(again);
+      if (failure === null) expect(await readAll(await again, signal)).toHaveLength(4);
+      else expect(classify(failure)).toBe('catalogChanged');
+      expect(release === '5.0' && failure === null).toBe(false);
+    },
+  );
+
+  test('of a dropped collection without a time ends with a catalog change', async () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     const shard = cluster.shard('shard0');
     await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
-    const at = timestampOf(await timeAfterWrites(servers));
-    const cursor = await openSnapshotCursor(shard, {
-      database: 'db',
-      target: { find: 'coll' },
-      at,
-      batchSize: 2,
-      signal,
-    });
+    const command = { find: 'coll', batchSize: 2, readConcern: { level: 'majority' } };
+    const cursor = await shard.openCursor('db', command, { signal });
     await cluster.router.command('db', { drop: 'coll' }, { signal });
     expect(classify(await failureOf(cursor.next({ signal })))).toBe('catalogChanged');
     await cursor.close();
   });
 
-  test('of the far past or the future is refused', async () => {
-    await using servers = await SplitCluster.start({ direct: true });
+  test.each(['5.0', '8.0'] as const)('of the far past is refused: %s', async (release) => {
+    await using servers = await SplitCluster.start({ direct: true, release });
     const { cluster, signal } = servers;
     await servers.insert({ _id: 1, sk: 1 });
+    await cluster.router.command('db', { insert: 'unsharded', documents: [{ _id: 1 }] }, { signal });
     const past = timestampOf((await currentTime(cluster.router, { signal })) - (4_000n << 32n));
     for (const client of [cluster.router, cluster.shard('shard1')]) {
-      const error = await failureOf(
-        openSnapshotCursor(client, { database: 'db', target: { find: 'coll' }, at: past, batchSize: 2, signal }),
-      );
-      expect(classify(error)).toBe('snapshotTooOld');
+      for (const find of ['coll', 'unsharded']) {
+        const target = { find };
+        const error = await failureOf(
+          openSnapshotCursor(client, { database: 'db', target, at: past, batchSize: 2, signal }),
+        );
+        const isAbsent = find === 'unsharded' && client !== cluster.router;
+        expect([find, classify(error)]).toEqual([find, isAbsent ? classify(error) : 'snapshotTooOld']);
+        expect(mayReadLater(error)).toBe(true);
+      }
     }
+  });
+
+  test('before the last change of its database is refused, and may be tried at a later time', async () => {
+    await using servers = await SplitCluster.start({ direct: true, release: '8.0' });
+    const { cluster, signal } = servers;
+    const read = { database: 'later', target: { find: 'coll' }, batchSize: 2, signal };
+    const before = timestampOf(await currentTime(cluster.router, { signal }));
+    const made = { insert: 'coll', documents: [{ _id: 1 }], writeConcern: { w: 'majority' } };
+    await cluster.router.command('later', made, { signal });
+    const since = timestampOf(await timeAfterWrites(servers));
+    const error = await failureOf(openSnapshotCursor(cluster.router, { ...read, at: before }));
+    expect([classify(error), mayReadLater(error)]).toEqual(['snapshotTooOld', true]);
+    expect(await readAll(await openSnapshotCursor(cluster.router, { ...read, at: since }), signal)).toEqual([
+      { _id: 1 },
+    ]);
   });
 
   test('reports a cursor that the server has lost', async () => {
@@ -280,80 +305,4 @@ describe('a change stream', () => {
     expect(await waiting).toEqual(new Error('enough'));
     await cursor.close();
   });
-});
-
-describe('an ordered read through a router', () => {
-  /** Everything in the order of `_id`, reopened after the last document if a cursor is lost. */
-  async function readInOrder(
-    { cluster, signal }: SplitCluster,
-    batchSize: number,
-    after: bigint,
-  ): Promise<{ documents: Document[]; lost: number }> {
-    const documents: Document[] = [];
-    for (let lost = 0; ; lost += 1) {
-      const last = documents.pop()?.['_id'] as string | undefined;
-      const range = { hint: { _id: 1 }, sort: { _id: 1 }, ...(last === undefined ? {} : { min: { _id: last } }) };
-      const readConcern = { level: 'snapshot', atClusterTime: timestampOf(after) };
-      const cursor = await cluster.router.openCursor(
-        'db',
-        { find: 'coll', ...range, batchSize, readConcern },
-        { signal },
-      );
-      const failure = await (async () => {
-        documents.push(...decoded(cursor.first));
-        while (cursor.open) documents.push(...decoded(await cursor.next({ signal })));
-      })().then(
-        () => null,
-        (error: unknown) => error,
-      );
-      await cursor.close();
-      if (failure === null) return { documents, lost };
-      expect(classify(failure)).toBe('cursorLost');
-    }
-  }
-
-  test('brings every field, also those whose names begin with $', async () => {
-    await using servers = await SplitCluster.start({ direct: true });
-    const inserted = Array.from({ length: 6 }, (_, n) => ({
-      _id: `id ${n}`,
-      sk: n % 2 === 0 ? -1 : 1,
-      $dollar: { n },
-      'dotted.name': n,
-      $last: n,
-    }));
-    await servers.insert(...inserted);
-    expect(await readInOrder(servers, 2, await timeAfterWrites(servers))).toEqual({ documents: inserted, lost: 0 });
-  });
-
-  test.each([1, 2, 100])(
-    'returns documents that are too large to be sorted together with their _id, in batches of %i',
-    async (batchSize) => {
-      await using servers = await SplitCluster.start({ direct: true });
-      const key_bytes = 100_000;
-      const large = (name: string, sk: number): Document => ({
-        _id: name.repeat(key_bytes),
-        sk,
-        text: 'x'.repeat(16 * 2 ** 20 - key_bytes - 100),
-      });
-      const small = ['a', 'b', 'h', 'n', new MaxKey()].map((_id, n) => ({ _id, sk: n % 2 === 0 ? -1 : 1, $dollar: n }));
-      for (const document of [...small, large('g', 1), large('m', -1)]) await servers.insert(document);
-      const { documents } = await readInOrder(servers, batchSize, await timeAfterWrites(servers));
-      expect(
-        documents.map(({ _id, sk, $dollar, text }) => [
-          typeof _id === 'string' ? _id[0] : 'MaxKey',
-          sk as number,
-          $dollar as number,
-          (text as string | undefined)?.length,
-        ]),
-      ).toEqual([
-        ['a', -1, 0, undefined],
-        ['b', 1, 1, undefined],
-        ['g', 1, undefined, 16 * 2 ** 20 - key_bytes - 100],
-        ['h', -1, 2, undefined],
-        ['m', -1, undefined, 16 * 2 ** 20 - key_bytes - 100],
-        ['n', 1, 3, undefined],
-        ['MaxKey', -1, 4, undefined],
-      ]);
-    },
-  );
 });

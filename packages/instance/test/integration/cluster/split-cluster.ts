@@ -1,6 +1,7 @@
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import type { ReleaseSeries } from '@convoy/simulator';
 import type { Document } from 'mongodb';
+import { expect } from 'vitest';
 import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 
@@ -27,6 +28,7 @@ export class SplitCluster implements AsyncDisposable {
     const local = await startLocalCluster({
       topology: { shards: 2 },
       routers: options.routers ?? 1,
+      ...(options.release !== undefined && { release: options.release }),
       noopInterval_ms: options.tick_ms ?? 50,
       ...(options.release !== undefined && { release: options.release }),
     });
@@ -42,11 +44,24 @@ export class SplitCluster implements AsyncDisposable {
   }
 
   async insert(...documents: Document[]): Promise<void> {
-    await this.cluster.router.command(
+    await this.#write({ insert: 'coll', documents });
+  }
+
+  /** Adds fields to a document. */
+  async extend({ _id, sk }: Document, fields: Document): Promise<void> {
+    await this.#write({ update: 'coll', updates: [{ q: { _id, sk }, u: { $set: fields } }] });
+  }
+
+  /** A reply may be a success although it refuses statements. */
+  async #write(command: Document): Promise<void> {
+    const reply = await this.cluster.router.command(
       'db',
-      { insert: 'coll', documents, writeConcern: { w: 'majority' } },
+      { ...command, writeConcern: { w: 'majority' } },
       { signal: this.signal },
     );
+    const { writeErrors = [], n } = reply as { writeErrors?: Document[]; n: number };
+    expect(writeErrors.map(({ code }) => code as unknown)).toEqual([]);
+    expect(n).toBeGreaterThan(0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -4,10 +4,13 @@ import {
   classify,
   CollectionAbsentError,
   failureName,
+  failureOfRead,
   isNetworkFailure,
   kindOfCode,
   losesConnection,
+  mayReadLater,
 } from '../../../src/cluster/failure.js';
+import { codesByCategory } from './server-codes.js';
 
 const serverError = (code: number, errorLabels: string[] = []) =>
   new MongoServerError({
@@ -57,6 +60,49 @@ describe('classify', () => {
     expect(codes.filter((code) => kindOfCode(code) !== 'retryable')).toEqual([]);
   });
 
+  /** Codes that no repetition mends, and why: everything else in these categories has a kind. */
+  const fatalOnPurpose: Readonly<Record<number, string>> = {
+    75: 'of servers before 3.6',
+    79: 'the write concern has a name that the set does not know',
+    96: 'has no cause of its own',
+    320: 'of servers for several tenants, to which users have no access',
+    321: 'of servers for several tenants',
+    325: 'of servers for several tenants',
+    353: 'of servers for several tenants',
+  };
+
+  test.each(Object.entries(codesByCategory))('has a kind for every code of 8.0 of the category %s', (_, codes) => {
+    const unknown = Object.entries(codes).filter(
+      ([, code]) => kindOfCode(code) === 'fatal' && fatalOnPurpose[code] === undefined,
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test.each(['NetworkError', 'NotPrimaryError', 'ShutdownError', 'CancellationError', 'RetriableError'])(
+    'retries every code of 8.0 of the category %s',
+    (category) => {
+      const codes = Object.values(codesByCategory[category] ?? {});
+      expect(codes.length).toBeGreaterThan(0);
+      expect(codes.filter((code) => kindOfCode(code) !== 'retryable')).toEqual([]);
+    },
+  );
+
+  test('takes no code for fatal on purpose that has a kind', () => {
+    expect(Object.keys(fatalOnPurpose).filter((code) => kindOfCode(Number(code)) !== 'fatal')).toEqual([]);
+  });
+
+  test.each([
+    ['a read at a time', { find: 'c', readConcern: { level: 'snapshot', atClusterTime: 1 } }, 'snapshotTooOld'],
+    ['a current read', { find: 'c', readConcern: { level: 'majority' } }, 'retryable'],
+    ['a command without read concern', { insert: 'c' }, 'retryable'],
+  ])('takes a change of place for a time too old only of %s', (_, command, kind) => {
+    const failure = failureOfRead(serverError(272, ['TransientTransactionError']), command);
+    expect(classify(failure)).toBe(kind);
+    expect(mayReadLater(failure)).toBe(kind === 'snapshotTooOld');
+    const other = serverError(91);
+    expect(failureOfRead(other, command)).toBe(other);
+  });
+
   test('uses the labels of unknown codes', () => {
     expect(classify(serverError(99_999, ['RetryableWriteError']))).toBe('retryable');
     expect(classify(serverError(99_999))).toBe('fatal');
@@ -87,6 +133,7 @@ describe('classify', () => {
 test('leaves a node that does not answer or shuts down, not one that refuses', () => {
   expect(losesConnection(new MongoNetworkError('gone'))).toBe(true);
   expect(losesConnection(serverError(91))).toBe(true);
+  expect(losesConnection(serverError(333))).toBe(true);
   expect(losesConnection(serverError(50))).toBe(false);
   expect(losesConnection(new Error('x'))).toBe(false);
   expect(isNetworkFailure(serverError(91))).toBe(false);

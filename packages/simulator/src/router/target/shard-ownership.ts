@@ -8,6 +8,7 @@ import type { ShardingCatalog } from '../../config/sharding-catalog.js';
 import { CommandError, type RoutedAccess } from '../../node/command.js';
 import { databaseOf } from '../../node/namespace.js';
 import type { RoutingPicture } from './routing-table.js';
+import { timeText } from '../../shard/storage/time-key.js';
 import { staleConfigError, staleDatabaseError } from './stale-routing.js';
 
 /** Databases whose collections live on the config server. */
@@ -61,14 +62,16 @@ export class ShardOwnership implements RoutedAccess {
   /**
    * Compares the router's routing with the shard's ownership.
    * @throws CommandError 13388 or 249 when the router must refresh; 272 when a transaction reads at a time before the
-   * shard received a chunk
+   * shard received a chunk, or anything at one before the database was created
    */
   refuseStale(): void {
     const { picture } = this.by;
     if (picture === undefined) return;
     const present = this.catalog.collection(picture.namespace);
-    if (present === undefined && picture.collection === undefined) this.#refuseMovedDatabase(picture.namespace);
-    else if (present !== picture.collection && !this.#sameVersion(present, picture.collection)) {
+    if (present === undefined && picture.collection === undefined) {
+      this.#refuseMovedDatabase(picture.namespace);
+      this.#refuseTimeBefore(picture.namespace);
+    } else if (present !== picture.collection && !this.#sameVersion(present, picture.collection)) {
       throw staleConfigError(picture.namespace, this.shard.id);
     }
     this.#refuseLaterChunks(present);
@@ -87,6 +90,21 @@ export class ShardOwnership implements RoutedAccess {
     if (configDatabases.has(name)) return;
     const holder = this.catalog.movedTo(namespace) ?? this.catalog.database(name)?.primary;
     if (holder !== this.shard.id) throw staleDatabaseError(name, this.shard.id);
+  }
+
+  /** Seen on 8.0.10, whose shards compare the time of a read with that of the version of the database. */
+  #refuseTimeBefore(namespace: string): void {
+    const name = databaseOf(namespace);
+    const created = this.catalog.database(name)?.timestamp;
+    const { time } = this.by;
+    if (!this.catalog.version.atLeast(8, 0) || configDatabases.has(name)) return;
+    if (time === undefined || created === undefined || compareTimestamps(time, created) >= 0) return;
+    throw new CommandError(
+      272,
+      'MigrationConflict',
+      `Database ${name} has undergone a catalog change operation at time ${timeText(created)} and no longer ` +
+        `satisfies the requirements for the current transaction which requires ${timeText(time)}. Transaction will be aborted.`,
+    );
   }
 
   #sameVersion(present: ShardedCollection | undefined, known: ShardedCollection | undefined): boolean {

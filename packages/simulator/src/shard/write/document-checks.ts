@@ -1,6 +1,9 @@
 import { ElementType } from '../../bson/element-type.js';
 import { elementName, scanElements, scanTopLevel } from '../../bson/scan.js';
+import { encodeDocument } from '../../bson/encode.js';
 import { CommandError } from '../../node/command.js';
+import { documentBytesMax, documentTooLarge } from '../../wire/document-check.js';
+import { documentKeyFrom } from '../oplog/document-key.js';
 
 /** Refuses values that may not be an `_id`: arrays, regular expressions, undefined, documents with `$` fields. */
 export function refuseInvalidId(document: Uint8Array): void {
@@ -31,4 +34,19 @@ function refuseDollar(name: string): void {
 
 function invalidId(type: string): CommandError {
   return new CommandError(53, 'InvalidIdField', `The '_id' value cannot be of type ${type}`);
+}
+
+/** Documents below this need no look at their key. */
+const largeDocumentMin = 4 * 1024 * 1024;
+/** Everything but the two documents in an entry, about. */
+const entryBytes = 200;
+
+/**
+ * The entry of an insert holds the document and beside it the values of its shard key and `_id`.
+ * @throws CommandError 10334 when no entry can hold both
+ */
+export function refuseTooLargeWithKey(document: Uint8Array, shardKey: readonly string[] | undefined): void {
+  if (document.length < largeDocumentMin) return;
+  const size = document.length + encodeDocument(documentKeyFrom(document, shardKey)).length + entryBytes;
+  if (size > documentBytesMax) throw documentTooLarge(size);
 }

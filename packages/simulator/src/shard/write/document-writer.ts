@@ -3,6 +3,7 @@ import { ownCopy } from '../../bson/own-copy.js';
 import { isStoredAsItIs, scanTopLevel, stampTimestamps, withIdFirst } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import type { UserWriteBlock } from '../../node/user-write-block.js';
 import type { DocumentOperation, OplogOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
@@ -13,7 +14,7 @@ import type { Collection } from '../storage/collection.js';
 import type { DocumentRecord } from '../storage/record.js';
 import { PENDING, type TimeKey, timestampOf } from '../storage/time-key.js';
 import type { WriteUnit } from '../storage/write-unit.js';
-import { refuseInvalidId } from './document-checks.js';
+import { refuseInvalidId, refuseTooLargeWithKey } from './document-checks.js';
 
 /** The origin of an update, as far as its change event depends on it. */
 export interface UpdateOrigin {
@@ -33,6 +34,7 @@ export class DocumentWriter {
   constructor(
     private readonly oplog: Oplog,
     private readonly writeBlock: UserWriteBlock,
+    private readonly version: () => ServerVersion,
   ) {}
 
   /** The last document written outside of transactions: as stored, or as a delete found it. */
@@ -60,8 +62,10 @@ export class DocumentWriter {
   /**
    * Stores a prepared document. Separate operations, which streams show (since 5.0: SERVER-16049), delete what exceeds
    * the limits of a capped collection.
+   * @throws CommandError 10334 for a document that does not fit into one entry together with its key (since 6.0)
    */
   insert(collection: Collection, document: Uint8Array, transaction: RunningTransaction | null): void {
+    if (this.version().atLeast(6)) refuseTooLargeWithKey(document, collection.target.shardKey);
     const unit = this.#begin(collection, transaction);
     collection.insert(document, unit);
     const { target } = collection;

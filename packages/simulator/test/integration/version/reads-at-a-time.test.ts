@@ -58,3 +58,21 @@ it('since 6.0 a router names the collection with the expected UUID, wherever it 
   await expect(shop.command({ drop: 'gone', collectionUUID: meant })).rejects.toMatchObject({ code: 361 });
   expect((await shop.command({ insert: 'alone', documents: [{ _id: 5 }], collectionUUID: meant })).n).toBe(1);
 });
+
+it.each([
+  ['7.0', null],
+  ['8.0', 272],
+] as const)('on %s a router read at a time before its database is answered %j', async (version, code) => {
+  const { client } = await clusterOf(version);
+  const { operationTime: before } = await client.db('other').command({ insert: 'c', documents: [{ _id: 1 }] });
+  const shop = client.db('shop');
+  const { operationTime: since } = await shop.command({ insert: 'orders', documents: [{ _id: 1 }] });
+  const read = (find: string, time: unknown): Promise<unknown> =>
+    shop.command({ find, readConcern: { level: 'snapshot', atClusterTime: time as Timestamp } }).then(
+      () => null,
+      (error: unknown) => (error as { code: unknown }).code,
+    );
+  expect(await read('orders', before)).toBe(code);
+  expect(await read('gone', before)).toBe(code);
+  expect(await read('orders', since)).toBeNull();
+});

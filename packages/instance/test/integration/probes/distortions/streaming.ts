@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import {
+  acceptedCode,
   accepted,
   batch,
   both,
@@ -127,5 +128,7 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
   'capped-sizes-come-back': on('listCollections', each({ options: { size: 131_072 } })),
   'time-series-are-shown': on('listCollections', each({ type: 'collection' })),
   'clustered-index-is-shown': on('listIndexes', each({ clustered: false })),
+  'last-key-index-is-not-dropped': acceptedCode(370),
+  'last-key-index-is-not-hidden': acceptedCode(72),
   'wrong-uuid-of-a-definition-is-refused': where((command) => command['collMod'] !== undefined, accepted),
 };

@@ -50,6 +50,7 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'delete-counts': on('delete', fields({ n: 2 })),
   'validation-is-bypassed': where((command) => command['bypassDocumentValidation'] === true, refused(121)),
   'largest-document': where(isSecond, accepted),
+  'largest-document-with-its-key': acceptedCode(10_334),
   'limits-are-reported': on('hello', fields({ maxWriteBatchSize: 1_000 })),
 
   'insert-keeps-fields': turnedFields,
