@@ -165,7 +165,7 @@ export const indexHazards: readonly Hazard[] = [
           instanceTest('ddl/reconcile-indexes.test.ts', 'a sharded collection %s'),
           integrationTest(
             'ddl/full-collections.test.ts',
-            'the only index of a shard key is replaced in a collection without room for another one',
+            'the only index of a shard key is replaced in a collection without room: %s to %s',
           ),
         ],
       },
@@ -314,6 +314,84 @@ export const indexHazards: readonly Hazard[] = [
           integrationTest(
             'ddl/unfinished-indexes.test.ts',
             'holds a commit that has begun by its name, until it has failed',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 151,
+    hazard:
+      'Servers from 6.0 on keep the last index of a shard key, and later ones its visibility: the engine drops or ' +
+      'hides it, and the migration ends',
+    handling:
+      'What the destination refuses to drop for its own shard key stays, and the comparison of the definitions names ' +
+      'it. The only index of a shard key that is hidden on the source stays visible on a destination of 8.0, with a ' +
+      'warning.',
+    sabotages: [
+      {
+        takesOut: 'the index that the destination keeps',
+        file: instance('ddl/reconcile-indexes.ts'),
+        symbol: 'dropEach',
+        find: 'if (!keepsIndex.has(codeOf(error))) throw error;',
+        replace: 'if (codeOf(error) !== serverErrorCode.namespaceNotFound) throw error;',
+        tests: [
+          instanceTest(
+            'ddl/reconcile-indexes.test.ts',
+            'an index that the destination refuses to drop for its shard key stays, and the others go',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the visibility of the only index of a shard key',
+        file: instance('catalog/plan/index-plan.ts'),
+        symbol: 'planIndexes',
+        find: "finals[finals.indexOf(seen)] = withoutFields(seen, 'hidden');",
+        replace: '',
+        tests: [
+          instanceTest('catalog/plan/shard-key-index.test.ts', '%s'),
+          integrationTest(
+            'ddl/shard-key-index.test.ts',
+            'the only index of a shard key stays visible where the destination refuses to hide it',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the refusal to hide an index at the commit',
+        file: instance('catalog/make/restore-attributes.ts'),
+        symbol: 'changeInPlace',
+        find: 'const staysVisible = change.hidden === true && plan.sharding !== null;',
+        replace: 'const staysVisible = false;',
+        tests: [
+          instanceTest(
+            'catalog/make/restore-attributes.test.ts',
+            'an index that the shard key needs stays visible where the server insists, and no other refusal passes',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 152,
+    hazard:
+      'A shard has lost the plain index that becomes unique in place at the commit: no unique one can be built there ' +
+      'beside the plain ones of other shards, and the commit fails',
+    handling: 'The plain one is built where it is missing; then all of them become unique.',
+    sabotages: [
+      {
+        takesOut: 'the plain index of the shard that has lost it',
+        file: instance('catalog/make/restore-attributes.ts'),
+        symbol: 'makeUnique',
+        find: "restoring.conversion === 'inPlace' && present.some(name)",
+        replace: "restoring.conversion === 'beside' && present.some(name)",
+        tests: [
+          instanceTest(
+            'catalog/make/restore-attributes.test.ts',
+            'an index that one shard has lost is built there and made unique on all: beside %s',
+          ),
+          integrationTest(
+            'ddl/indexes-of-one-shard.test.ts',
+            'a unique index is restored at the commit although one shard has lost the plain one',
           ),
         ],
       },

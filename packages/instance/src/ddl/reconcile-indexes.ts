@@ -202,13 +202,21 @@ function isWanted(index: Document, wanted: ReadonlyMap<string, Document>): boole
   return planned !== undefined && isBuiltAs(index, planned);
 }
 
-/** Drops indexes; a missing index or collection is no error. */
+/**
+ * Drops indexes. A missing index or collection is no error. One that the destination's shard key needs stays, where
+ * that is not the planned key, or the planned index has arrays: the comparison of the definitions names it.
+ */
 async function dropEach(building: IndexBuilding, found: CatalogEntry, indexes: readonly Document[]): Promise<void> {
   for (const { name } of indexes) {
     try {
       await dropIndex(building, found, name as string);
     } catch (error) {
-      if (codeOf(error) !== serverErrorCode.namespaceNotFound) throw error;
+      if (!keepsIndex.has(codeOf(error))) throw error;
     }
   }
 }
+
+const keepsIndex: ReadonlySet<number | null> = new Set([
+  serverErrorCode.namespaceNotFound,
+  serverErrorCode.cannotDropShardKeyIndex,
+]);

@@ -233,10 +233,14 @@ const CODES_OF_OTHER_CAUSES: ReadonlySet<number> = new Set([
   serverErrorCode.commandNotSupportedOnView,
 ]);
 
-/** Codes for an index that exists; the second one if its TTL has other seconds, for example because it is off. */
-const CODES_OF_PRESENT_INDEXES: ReadonlySet<number | null> = new Set([
+/**
+ * Codes for an index that exists; the second one if its TTL has other seconds, for example because it is off, the third
+ * one if it differs in what makes it another index, such as uniqueness.
+ */
+export const CODES_OF_PRESENT_INDEXES: ReadonlySet<number | null> = new Set([
   serverErrorCode.indexAlreadyExists,
   serverErrorCode.indexOptionsConflict,
+  serverErrorCode.indexKeySpecsConflict,
 ]);
 
 /**

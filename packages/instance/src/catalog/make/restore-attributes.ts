@@ -1,6 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { changeCollection, changeIndex, sendCreateIndexes } from './build-indexes.js';
+import { codeOf } from '../../cluster/failure.js';
+import { serverErrorCode } from '../../cluster/server-error-code.js';
+import { changeCollection, changeIndex, CODES_OF_PRESENT_INDEXES, sendCreateIndexes } from './build-indexes.js';
 import type { Making } from './create-collection.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
@@ -115,8 +117,10 @@ async function makeUnique(
   if (temporaryName !== undefined && present.some(temporaryName) && isDroppedFirst(restoring.conversion, present))
     await dropIndex(restoring, plan.entry, temporaryName);
   // An earlier attempt may have built the unique one on some shards.
-  const standsEverywhere = present.every(name);
+  let standsEverywhere = present.every(name);
   try {
+    if (!standsEverywhere && restoring.conversion === 'inPlace' && present.some(name))
+      standsEverywhere = await completeOnShards(restoring, plan, index, present);
     if (standsEverywhere) {
       await changeIndex(restoring, plan, { name, prepareUnique: true });
       await changeIndex(restoring, plan, { name, unique: true });
@@ -133,6 +137,28 @@ async function makeUnique(
   }
 }
 
+/**
+ * Builds an index on the shards that have lost it, in the form that others have, so that all of them have one to
+ * convert: a unique one cannot be built beside a plain one of its name.
+ * @returns whether every shard has the index now
+ */
+async function completeOnShards(
+  restoring: Restoring,
+  plan: CollectionPlan,
+  { final, temporary }: IndexPlan,
+  present: PresentIndexes,
+): Promise<boolean> {
+  const name = final.name as string;
+  const isUnique = present.some(name, ({ unique }) => unique === true);
+  try {
+    await sendCreateIndexes(restoring, plan, [isUnique || temporary === null ? final : temporary]);
+  } catch (failure) {
+    // A shard that has another form of it keeps that.
+    if (!CODES_OF_PRESENT_INDEXES.has(codeOf(failure))) throw failure;
+  }
+  return (await presentIndexes(restoring, plan)).every(name);
+}
+
 /** Attributes that every version changes in place. TTL comes last: from then on the server deletes documents. */
 async function restoreInPlace(restoring: Restoring, plan: CollectionPlan): Promise<void> {
   const present = await presentIndexes(restoring, plan);
@@ -144,10 +170,25 @@ async function restoreInPlace(restoring: Restoring, plan: CollectionPlan): Promi
         `Index ${name} of ${namespaceOf(plan.entry)} is missing on the destination.`,
       );
     }
-    for (const change of inPlaceChanges(final, present)) await changeIndex(restoring, plan, { name, ...change });
+    for (const change of inPlaceChanges(final, present)) await changeInPlace(restoring, plan, name, change);
   }
   const expireAfterSeconds: unknown = plan.options.expireAfterSeconds;
   if (expireAfterSeconds !== undefined) await changeCollection(restoring, plan, { expireAfterSeconds });
+}
+
+/** An index that the shard key needs stays visible if the server insists: the comparison of definitions names it. */
+async function changeInPlace(
+  restoring: Restoring,
+  plan: CollectionPlan,
+  name: string,
+  change: Document,
+): Promise<void> {
+  try {
+    await changeIndex(restoring, plan, { name, ...change });
+  } catch (failure) {
+    const staysVisible = change.hidden === true && plan.sharding !== null;
+    if (!staysVisible || codeOf(failure) !== serverErrorCode.invalidOptions) throw failure;
+  }
 }
 
 /** What at least one shard lacks. */

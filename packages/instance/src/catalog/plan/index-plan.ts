@@ -53,7 +53,8 @@ export function uniqueConversion(version: readonly [number, number, number]): Un
 /**
  * Plans the indexes of one collection on the destination. Until commit, unique indexes are plain (except a unique shard
  * key, which the server requires), TTL indexes never expire and hidden indexes are visible. A shard key's index is
- * planned in every scope. A shard key without supporting index gets a placeholder, which stays.
+ * planned in every scope. A shard key without supporting index gets a placeholder, which stays. The last visible index
+ * of a shard key is not hidden where the destination refuses that.
  */
 export function planIndexes(entry: CatalogEntry, deps: IndexRules): { indexes: IndexPlan[]; warnings: Warning[] } {
   if (entry.type === 'view') return { indexes: [], warnings: [] };
@@ -75,12 +76,41 @@ export function planIndexes(entry: CatalogEntry, deps: IndexRules): { indexes: I
       description: `${namespace} has no index for its shard key. Convoy adds one, which stays after the commit.`,
     });
   }
+  const seen = hidesLastOfKey(finals, sharding, deps);
+  if (seen !== undefined) {
+    finals[finals.indexOf(seen)] = withoutFields(seen, 'hidden');
+    warnings.push({
+      name: 'shardKeyIndexVisible',
+      description:
+        `The source hides ${String(seen.name)} of ${namespace}, the only index for its shard key. ` +
+        'The destination refuses to hide it, so it stays visible.',
+    });
+  }
   const staying = inScope
     .filter((index) => outcomeOf(index) === 'notUnique')
     .map((index) => withoutFields(index, 'unique', 'prepareUnique'))
     .filter((index) => !finals.some((other) => indexSignature(other) === indexSignature(index)))
     .map((final): IndexPlan => ({ final, temporary: dormant(final), staysPlain: true }));
   return { indexes: [...deferAttributes(finals, sharding, deps), ...staying], warnings };
+}
+
+/** First release that is known to refuse it. */
+const keepsKeyIndexVisible = 8;
+
+/**
+ * The hidden index that the destination refuses to hide, since no visible one supports the shard key; undefined if
+ * there is none. Servers allow that for hashed keys.
+ */
+function hidesLastOfKey(
+  finals: readonly Document[],
+  sharding: Sharding | null,
+  { destination }: IndexRules,
+): Document | undefined {
+  if (sharding === null || isIdKey(sharding.key) || destination.version[0] < keepsKeyIndexVisible) return undefined;
+  if ([...sharding.key.values()].includes('hashed')) return undefined;
+  const visible = finals.filter(({ hidden }) => hidden !== true);
+  if (supportingIndex(visible, sharding.key, false) !== undefined) return undefined;
+  return supportingIndex(finals, sharding.key, sharding.unique);
 }
 
 /** The index of a plan that a shard key, or a statement by its fields, needs: it is never skipped. */

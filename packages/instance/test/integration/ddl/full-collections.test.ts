@@ -4,6 +4,7 @@ import { indexesMax } from '../../../src/catalog/index-spec.js';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
+import { dropKeyIndex } from './refused-drop.js';
 
 let fixture: Fixture;
 
@@ -23,8 +24,7 @@ const special = [
 ];
 
 /** A collection with as many indexes as servers allow. */
-async function makeFull(isSharded: boolean): Promise<Collection> {
-  const { client } = fixture.cluster0;
+async function makeFull(isSharded: boolean, { cluster0: { client } } = fixture): Promise<Collection> {
   const shop: Db = client.db('shop');
   const full = shop.collection('full');
   if (isSharded) {
@@ -60,15 +60,33 @@ it.each([
   await expectEqualDatabases(fixture, 'shop');
 });
 
-it('the only index of a shard key is replaced in a collection without room for another one', async () => {
-  const full = await makeFull(true);
+/** Replaces the only index of the shard key; where servers keep that, another one supports the key meanwhile. */
+async function replaceUnique(full: Collection): Promise<void> {
+  const isDropped = await dropKeyIndex(full, 'unique');
+  if (!isDropped) {
+    await full.dropIndex('f0');
+    await full.createIndexes([{ key: { sk: 1, meanwhile: 1 }, name: 'meanwhile' }]);
+    await full.dropIndex('unique');
+  }
+  await full.createIndexes([{ key: { sk: 1, n: -1 }, name: 'unique', unique: true }]);
+  if (isDropped) return;
+  await full.dropIndex('meanwhile');
+  await full.createIndexes([{ key: { f0: 1 }, name: 'f0' }]);
+}
+
+it.each([
+  ['5.0', '5.0'],
+  ['5.0', '8.0'],
+  ['8.0', '8.0'],
+] as const)('the only index of a shard key is replaced in a collection without room: %s to %s', async (from, to) => {
+  await using own = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: from, cluster1: to });
+  const full = await makeFull(true, own);
   await full.dropIndex('sk_1');
   await full.createIndexes([{ key: { last: 1 }, name: 'last' }]);
-  await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
+  await using instance = await own.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
-  await full.dropIndex('unique');
-  await full.createIndexes([{ key: { sk: 1, n: -1 }, name: 'unique', unique: true }]);
+  await replaceUnique(full);
   await instance.commitWhenOffered();
-  await expectEqualDatabases(fixture, 'shop');
+  await expectEqualDatabases(own, 'shop');
 });

@@ -284,3 +284,22 @@ it('every change identifies its collection by UUID, if the server checks it', as
 it('indexes are not built if none were requested', async () => {
   expect(await changesFor([a], [], 'shardKey')).toEqual([]);
 });
+
+it('an index that the destination refuses to drop for its shard key stays, and the others go', async () => {
+  const there = [a, { ...a, key: { a: 1, tags: 1 }, name: 'with arrays' }, { ...a, key: { b: 1 }, name: 'b_1' }];
+  const dropped: unknown[] = [];
+  const client = new FakeNodeClient('router', {
+    listIndexes: () => ({ cursor: { firstBatch: [id, ...there] } }),
+    aggregate: () => ({ cursor: { firstBatch: [] } }),
+    dropIndexes: (_database, command) => {
+      if (command.index === 'a_1') throw serverError(370);
+      dropped.push(command.index);
+      return {};
+    },
+  });
+  const destination = fakeCluster({ router: client, version: [8, 0, 10] });
+  const rules = { source: { shardIds: ['s0'] }, destination, indexScope: 'all', remap: noRemap } as const;
+  const { plan } = planCollection(entryOf(there.slice(1, 2), 'a'), rules);
+  await reconcileIndexes({ destination, confirm: confirmed }, plan, entryOf(there, 'a'), never);
+  expect(dropped).toEqual(['b_1']);
+});

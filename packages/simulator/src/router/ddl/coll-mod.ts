@@ -5,6 +5,7 @@ import { docOf, isTrue } from '../../node/doc-fields.js';
 import { notUnique } from '../../shard/commands/coll-mod-index.js';
 import { bumpVersion } from '../sharding/chunk-changes.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
+import { visibleOfKey } from './collection-commands.js';
 import { fanOut } from './fan-out.js';
 
 const namespaceNotFound = 26;
@@ -17,6 +18,7 @@ const cannotConvertIndexToUnique = 359;
 export async function collModCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const shards = context.holdersOf(commandNamespace(request));
   if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', 'ns does not exist');
+  refuseHidingLast(context, request, shards);
   const converts = isTrue(docOf(request.body.get('index'))?.get('unique')) && context.release.features.atLeast(6, 0);
   if (converts && shards.length > 1) await refuseDuplicates(context, request, shards);
   const stopsMigrations = async (): Promise<void> => {
@@ -25,6 +27,31 @@ export async function collModCommand(context: RouterContext, request: CommandReq
   };
   await stopsMigrations();
   return fanOut(context, request, shards).finally(stopsMigrations);
+}
+
+/**
+ * Shards hide no index that is the last visible one of a ranged shard key (server source of 8.0).
+ * @throws CommandError 72
+ */
+function refuseHidingLast(
+  { catalog, version }: RouterContext,
+  request: CommandRequest,
+  shards: readonly ClusterShard[],
+): void {
+  const namespace = commandNamespace(request);
+  const change = docOf(request.body.get('index'));
+  const key = catalog.collection(namespace)?.key;
+  if (key === undefined || key.hashedIndex >= 0 || !version.atLeast(8, 0) || !isTrue(change?.get('hidden'))) return;
+  for (const shard of shards) {
+    const supporting = visibleOfKey(key, shard.access.collection(namespace)?.indexes ?? []);
+    const [last] = supporting;
+    if (supporting.length !== 1 || last?.get('name') !== change?.get('name')) continue;
+    throw new CommandError(
+      72,
+      'InvalidOptions',
+      "Can't hide the only compatible index for this collection's shard key",
+    );
+  }
 }
 
 /** @throws CommandError 359 with the violations of all shards */

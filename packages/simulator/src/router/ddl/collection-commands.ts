@@ -297,10 +297,15 @@ export async function dropIndexesCommand(context: RouterContext, request: Comman
 /** Shards keep at least one visible index that supports the shard key (SERVER-6491, and its test in 6.0). */
 function refuseLastOfKey(key: ShardKeyPattern, indexes: readonly Doc[], wanted: Value | undefined): void {
   const dropped = Array.isArray(wanted) ? wanted : [wanted];
-  const supporting = indexes.filter((spec) => supportsKey(spec, key) && !isTrue(spec.get('hidden')));
+  const supporting = visibleOfKey(key, indexes);
   if (supporting.length === 0 || !supporting.every((spec) => dropped.some((one) => isNamed(spec, one)))) return;
   const shown = "Cannot drop the only compatible index for this collection's shard key";
   throw new CommandError(370, 'CannotDropShardKeyIndex', shown);
+}
+
+/** The visible indexes that support a shard key. */
+export function visibleOfKey(key: ShardKeyPattern, indexes: readonly Doc[]): Doc[] {
+  return indexes.filter((spec) => supportsKey(spec, key) && !isTrue(spec.get('hidden')));
 }
 
 /**

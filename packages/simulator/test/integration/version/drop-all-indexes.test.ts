@@ -45,3 +45,30 @@ it.each([
   await client.close();
   await cluster.close();
 });
+
+it.each([
+  ['7.0', { k: 1 }, null],
+  ['8.0', { k: 1 }, 72],
+  ['8.0', { k: 'hashed' }, null],
+] as const)('on %s, hiding the last visible index of shard key %j is answered %j', async (version, key, code) => {
+  const cluster = await startCluster({ shards: 2, version });
+  const client = await MongoClient.connect(cluster.connectionString);
+  await client.db('admin').command({ enableSharding: 'app' });
+  await client.db('admin').command({ shardCollection: 'app.c', key });
+  const collection = client.db('app').collection('c');
+  const [own] = (await collection.indexes()).filter(({ name }) => name !== '_id_');
+  await collection.createIndexes([{ key: { ...key, v: 1 }, name: 'longer' }]);
+  const hidden = async (name: unknown): Promise<unknown> =>
+    client
+      .db('app')
+      .command({ collMod: 'c', index: { name, hidden: true } })
+      .then(
+        () => null,
+        (error: unknown) => (error as { code: unknown }).code,
+      );
+  expect(await hidden('longer')).toBeNull();
+  expect(await hidden(own?.name)).toBe(code);
+  expect(await hidden('longer')).toBeNull();
+  await client.close();
+  await cluster.close();
+});

@@ -62,3 +62,37 @@ it('what one shard made unique is taken back if another one could not, if users 
   await restore();
   expect(shards.names).toEqual([expect.arrayContaining(['u_1', 't_1']), expect.arrayContaining(['u_1', 't_1'])]);
 });
+
+it.each([
+  ['the plain one', {}],
+  ['the prepared one', { prepareUnique: true }],
+  ['the unique one', { unique: true }],
+] as const)(
+  'an index that one shard has lost is built there and made unique on all: beside %s',
+  async (_, attributes) => {
+    for (const lost of ['a', 'b'] as const) {
+      const { shards, restore } = await migrated([8, 0, 10]);
+      for (const [name, list] of Object.entries(shards.indexes)) {
+        const at = list.findIndex((index) => index.name === 'u_1');
+        if (name === lost) list.splice(at, 1);
+        else Object.assign(list[at] ?? {}, attributes);
+      }
+      await restore();
+      expect(byName(shards.indexes.a)).toEqual(byName([{ v: 2, key: { _id: 1 }, name: '_id_' }, unique, ttl]));
+      expect(byName(shards.indexes.b)).toEqual(byName(shards.indexes.a));
+    }
+  },
+);
+
+it('an index that the shard key needs stays visible where the server insists, and no other refusal passes', async () => {
+  const { shards, restore } = await migrated([8, 0, 10]);
+  shards.refusal = serverError(72, 'InvalidOptions');
+  shards.refusedChange = 'hidden';
+  await restore();
+  expect(shards.indexes.a.find(({ name }) => name === 't_1')).toMatchObject({ expireAfterSeconds: 60 });
+  shards.indexes.a = shards.indexes.a.map((index) =>
+    index.name === 't_1' ? { ...index, expireAfterSeconds: 9 } : index,
+  );
+  shards.refusedChange = 'expireAfterSeconds';
+  await expect(restore()).rejects.toMatchObject({ code: 72 });
+});

@@ -15,6 +15,8 @@ export class TwoShards {
   readonly indexes = { a: [id] as Document[], b: [id] as Document[] };
   /** The command that the second shard next refuses, usually while it elects a primary; the first one executes it. */
   refused: 'createIndexes' | 'collMod' | 'dropIndexes' | null = null;
+  /** The change of an index that both refuse. */
+  refusedChange: 'hidden' | 'expireAfterSeconds' | null = null;
   refusal: Error = serverError(10_107, 'NotWritablePrimary');
   /** What the router answers to `$indexStats` instead of the shards. */
   statsFailure: Error | null = null;
@@ -35,6 +37,7 @@ export class TwoShards {
       collMod: (_database, command) =>
         this.#onBoth(command, (list) => {
           const { name, ...changes } = command.index as Document;
+          if (this.refusedChange !== null && this.refusedChange in changes) throw this.refusal;
           const index = list.find((one) => one.name === name);
           if (index === undefined) throw serverError(27, 'IndexNotFound');
           Object.assign(index, changes);
