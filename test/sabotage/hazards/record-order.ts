@@ -88,6 +88,19 @@ export const recordOrderHazards: readonly Hazard[] = [
         ],
       },
       {
+        takesOut: 'the refusal of a place by another member',
+        file: instance('copy/record-reader.ts'),
+        symbol: 'openAfter',
+        find: 'if (codeOf(error) === otherSyncCode)',
+        replace: 'if (codeOf(error) === -otherSyncCode)',
+        tests: [
+          instanceTest(
+            'copy/record-order.test.ts',
+            'a place that another member has given is not taken: the next piece is tried again',
+          ),
+        ],
+      },
+      {
         takesOut: 'the replacement of what the scan may have written before',
         file: instance('store/record-scan.ts'),
         symbol: 'beginEarlier',

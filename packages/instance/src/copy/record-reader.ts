@@ -16,6 +16,9 @@ const lossesMax = 3;
 /** BadValue, FailedToParse, TypeMismatch, CommandNotSupported, unknown field: the server takes no such read. */
 const refusals: ReadonlySet<number | null> = new Set([2, 9, 14, 115, 40_415]);
 
+/** The place was given by another member: it belongs to that one's initial sync. */
+const otherSyncCode = 8_132_701;
+
 /** Another member is primary now, whose record numbers are others. */
 export class OtherRecordsError extends Error {
   override readonly name = 'OtherRecordsError';
@@ -127,6 +130,7 @@ export class RecordReader {
       return await openRecordCursor(this.deps.shard, options);
     } catch (error) {
       if (refusals.has(codeOf(error))) throw new RecordOrderLeftError('refused');
+      if (codeOf(error) === otherSyncCode) throw new OtherRecordsError('another member');
       throw error;
     }
   }

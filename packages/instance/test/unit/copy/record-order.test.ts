@@ -151,6 +151,21 @@ test('an election between the look at the primary and the opening of the cursor 
   expect(writes()).toEqual(['insert 2', 'update 2', 'update 2', 'update 2']);
 });
 
+test('a place that another member has given is not taken: the next piece is tried again', async () => {
+  const partition = prepare();
+  let refusals = 0;
+  shard.before = ({ find, $_resumeAfter: after }) => {
+    if (find === undefined || after === undefined || refusals > 0) return;
+    refusals += 1;
+    shard.term = 2;
+    throw serverError(8_132_701, '$initialSyncId mismatch, the query is no longer resumable.');
+  };
+  await copy(partition);
+  expect(refusals).toBe(1);
+  expect(shard.opened.map(([after]) => after)).toEqual([0, 0, 2, 4, 6]);
+  expect(partition.state).toBe('done');
+});
+
 test('when the last record is deleted, the next piece begins after an earlier one and replaces', async () => {
   const partition = prepare();
   shard.before = ({ find }) => {
