@@ -365,7 +365,7 @@ export const indexHazards: readonly Hazard[] = [
         tests: [
           instanceTest(
             'catalog/make/restore-attributes.test.ts',
-            'an index that the shard key needs stays visible where the server insists, and no other refusal passes',
+            'an index that the shard key needs stays visible where the server insists; no other refusal passes',
           ),
         ],
       },

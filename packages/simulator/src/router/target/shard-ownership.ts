@@ -103,7 +103,8 @@ export class ShardOwnership implements RoutedAccess {
       272,
       'MigrationConflict',
       `Database ${name} has undergone a catalog change operation at time ${timeText(created)} and no longer ` +
-        `satisfies the requirements for the current transaction which requires ${timeText(time)}. Transaction will be aborted.`,
+        `satisfies the requirements for the current transaction which requires ${timeText(time)}. Transaction will ` +
+        'be aborted.',
     );
   }
 

@@ -84,7 +84,7 @@ it.each([
   },
 );
 
-it('an index that the shard key needs stays visible where the server insists, and no other refusal passes', async () => {
+it('an index that the shard key needs stays visible where the server insists; no other refusal passes', async () => {
   const { shards, restore } = await migrated([8, 0, 10]);
   shards.refusal = serverError(72, 'InvalidOptions');
   shards.refusedChange = 'hidden';
