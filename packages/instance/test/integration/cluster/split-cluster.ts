@@ -48,8 +48,9 @@ export class SplitCluster implements AsyncDisposable {
   }
 
   /** Adds fields to a document. */
-  async extend({ _id, sk }: Document, fields: Document): Promise<void> {
-    await this.#write({ update: 'coll', updates: [{ q: { _id, sk }, u: { $set: fields } }] });
+  async extend(document: Document, fields: Document): Promise<void> {
+    const q = { _id: document['_id'] as unknown, sk: document['sk'] as unknown };
+    await this.#write({ update: 'coll', updates: [{ q, u: { $set: fields } }] });
   }
 
   /** A reply may be a success although it refuses statements. */
