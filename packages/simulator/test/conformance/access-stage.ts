@@ -3,7 +3,7 @@ import { MongoClient, MongoServerError } from 'mongodb';
 import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
 import type { Doc, Value } from '../../src/bson/value.js';
 import { clusterRoles } from './cluster-stage.js';
-import type { Step } from './corpus-file.js';
+import type { RecordedRelease, Step } from './corpus-file.js';
 import type { HostRoles } from './host-roles.js';
 import { logIn } from './scram-login.js';
 import type { Stage } from './stage.js';
@@ -15,8 +15,9 @@ const password = 'PASSWORD';
 const noopIntervalMs = 20;
 
 /** One shard behind one router, with access control; `root` exists, and a collection with one document. */
-export async function openAccessStage(): Promise<Stage> {
+export async function openAccessStage(version: RecordedRelease): Promise<Stage> {
   const cluster = await startCluster({
+    version,
     shards: 1,
     noopIntervalMs,
     auth: { users: [{ user: 'root', password, roles: ['root'] }] },

@@ -2,7 +2,7 @@ import type { Timestamp } from 'bson';
 import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
 import { startReplicaSet } from '../../src/cluster/replica-set.js';
 import type { Doc } from '../../src/bson/value.js';
-import type { Step } from './corpus-file.js';
+import type { RecordedRelease, Step } from './corpus-file.js';
 import { describedActions } from './described-actions.js';
 import type { HostRoles } from './host-roles.js';
 import type { Stage } from './stage.js';
@@ -19,8 +19,8 @@ const oplogBytesMax = 1024 * 1024 * 1024;
 const recordedSetName = 'plain';
 
 /** Two shards behind one router, without access control. */
-export async function openClusterStage(): Promise<Stage> {
-  const cluster = await startCluster({ shards: 2, noopIntervalMs, oplogBytesMax, balancerRoundMs: 0 });
+export async function openClusterStage(version: RecordedRelease): Promise<Stage> {
+  const cluster = await startCluster({ version, shards: 2, noopIntervalMs, oplogBytesMax, balancerRoundMs: 0 });
   const hosts = new Map([
     ['router', cluster.router],
     ...cluster.shards.map((host, index): [string, string] => [`shard${index}`, host]),
@@ -35,8 +35,8 @@ export async function openClusterStage(): Promise<Stage> {
 }
 
 /** A plain replica set of one member. */
-export async function openReplicaSetStage(): Promise<Stage> {
-  const set = await startReplicaSet({ setName: recordedSetName, noopIntervalMs: noNoops });
+export async function openReplicaSetStage(version: RecordedRelease): Promise<Stage> {
+  const set = await startReplicaSet({ version, setName: recordedSetName, noopIntervalMs: noNoops });
   const hosts = new Map([['replicaset', set.host]]);
   return NodeStage.open({
     hosts,

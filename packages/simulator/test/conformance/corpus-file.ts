@@ -31,8 +31,8 @@ export interface Step extends CorpusLine {
   readonly command: Json;
 }
 
-/** All files of the corpus, by name. */
-export const corpusFiles = [
+/** The files recorded from 5.0.7, by name. */
+const filesOf50 = [
   '01-handshake',
   '02-catalog',
   '03-crud',
@@ -73,7 +73,39 @@ export const corpusFiles = [
   '43-data-sizes',
 ] as const;
 
+/** The files recorded from 8.0.10 by the same scripts, in a folder of their own. */
+const filesOf80 = [
+  '8.0/01-handshake',
+  '8.0/02-catalog',
+  '8.0/03-crud',
+  '8.0/04-events-documents',
+  '8.0/05-events-ddl',
+  '8.0/06-resume-and-errors',
+  '8.0/07-auth',
+  '8.0/08-reads-at-a-time',
+  '8.0/09-shard-key-hashes',
+  '8.0/10-initial-distribution',
+  '8.0/11-transactions',
+  '8.0/12-fencing',
+  '8.0/13-orphans',
+  '8.0/14-replica-set',
+  '8.0/15-attributes',
+] as const;
+
+/** All files of the corpus, by name. */
+export const corpusFiles = [...filesOf50, ...filesOf80] as const;
+
 export type CorpusFile = (typeof corpusFiles)[number];
+
+/** Release series that were recorded, oldest first. */
+export const recordedReleases = ['5.0', '8.0'] as const;
+
+export type RecordedRelease = (typeof recordedReleases)[number];
+
+/** The release whose servers a file was recorded from. */
+export function releaseOf(file: CorpusFile): RecordedRelease {
+  return file.startsWith('8.0/') ? '8.0' : '5.0';
+}
 
 const directory = fileURLToPath(new URL('../../corpus/', import.meta.url));
 

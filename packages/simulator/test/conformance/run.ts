@@ -1,4 +1,4 @@
-import { corpusFiles, type Json } from './corpus-file.js';
+import { corpusFiles, type Json, recordedReleases, releaseOf } from './corpus-file.js';
 import type { Difference } from './compare-outcomes.js';
 import { equalMin } from './pinned-values.js';
 import type { PlayedStep } from './replay.js';
@@ -11,7 +11,7 @@ const shownDifferences = 4;
 /**
  * `npm run conformance [-- [--show] [FILE …]]`: plays the corpus and prints how each file came out and what differs;
  * with `--show` also the recorded and the answered outcome of each step that differs. FILE is a file's name or its
- * number.
+ * number, after `8.0/` for those of 8.0.
  * @returns exit code: 1 when a file has fewer equal steps than it is known to have, otherwise 0
  */
 export async function runConformance(args: readonly string[]): Promise<number> {
@@ -20,8 +20,12 @@ export async function runConformance(args: readonly string[]): Promise<number> {
   const files = corpusFiles.filter((file) => named.length === 0 || named.some((name) => file.startsWith(name)));
   const scores = await playCorpus(files);
   for (const score of scores) printScore(score, isShowing);
-  const total = (count: (score: FileScore) => number): number => scores.reduce((sum, score) => sum + count(score), 0);
-  print(`conformance: ${total((score) => score.equal)} of ${total((score) => score.steps)} steps equal`);
+  for (const release of recordedReleases) {
+    const own = scores.filter((score) => releaseOf(score.file) === release);
+    const total = (count: (score: FileScore) => number): number => own.reduce((sum, score) => sum + count(score), 0);
+    if (own.length === 0) continue;
+    print(`conformance ${release}: ${total((score) => score.equal)} of ${total((score) => score.steps)} steps equal`);
+  }
   return scores.some((score) => score.equal < equalMin[score.file]) ? 1 : 0;
 }
 
