@@ -96,7 +96,7 @@ function maskedText(text: string, covering: readonly Pattern[]): string {
 }
 
 /** The recorder's word before the names of its sets. */
-const recordedPrefix = /^(?:src|A)-(?=(?:s\d|cfg)\/)/;
+const recordedPrefix = /^(?:src|A|[abd])-(?=(?:s\d|cfg)\/)/;
 
 /**
  * Addresses of known nodes are compared by the parts of the nodes: the ports are free ones. The recorder named its sets

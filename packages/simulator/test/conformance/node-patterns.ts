@@ -96,7 +96,7 @@ export const nodePatterns: readonly Pattern[] = [
   {
     name: 'set',
     paths: ['setName', 'repl.setName', 'set', 'config._id', 'parsed.replication.replSet'],
-    covers: { text: /^(?:src-|A-)?s(?=\d$)/g },
+    covers: { text: /^(?:src-|A-|[abd]-)?s(?=\d$)/g },
     reason: "The names of replica sets are arbitrary. The shard's number in them is compared.",
   },
   {

@@ -32,6 +32,7 @@ export const patterns: readonly Pattern[] = [
       'cursor.atClusterTime',
       'cursor.*[].clusterTime',
       'cursor.*[].history[].validAfter',
+      'cursor.*[].onCurrentShardSince',
       'cursor.*[].t0',
       'cursor.*[].fullDocument.t0',
       'cursor.*[].timestamp',
@@ -81,6 +82,7 @@ export const patterns: readonly Pattern[] = [
       'cursor.*[].lastmod',
       'cursor.*[].localTime',
       'cursor.*[].wall',
+      'cursor.*[].wallTime',
       'date',
       'electionCandidateMetrics.*',
       '**.lastWrite.*Date',
@@ -149,6 +151,7 @@ export const patterns: readonly Pattern[] = [
   {
     name: 'UUID',
     paths: [
+      'cursor.*[].collectionUUID',
       'cursor.*[].collectionUuid',
       'cursor.*[].info.uuid',
       'cursor.*[].ui',
