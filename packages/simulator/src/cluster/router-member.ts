@@ -61,7 +61,7 @@ export class RouterMember {
       shared.catalog,
       shared.clock,
       sender,
-      new RouterCursors(),
+      new RouterCursors(shared.deployment.version),
       transactions,
       shared.configShard,
       shared.deployment,

@@ -19,6 +19,8 @@ export interface Chunk {
   readonly version: Timestamp;
   /** Set when the chunk was too large to move. */
   readonly jumbo?: boolean;
+  /** Part of a split chunk, of which 8.0 notes that it is not `jumbo`. */
+  readonly isSplit?: boolean;
   /** Owners, newest first. */
   readonly history: readonly ChunkOwner[];
 }

@@ -1,4 +1,4 @@
-import { Int32, ObjectId } from 'bson';
+import { Int32, Long, ObjectId } from 'bson';
 import { DateTime, type Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
 import type { ServerVersion } from '../node/server-version.js';
@@ -25,6 +25,7 @@ export function versionDocument(version: ServerVersion, clusterId: ObjectId): Do
 export function shardDocument(version: ServerVersion, shard: ClusterShard): Doc {
   const document = doc(['_id', shard.id], ['host', shard.connectionString], ['state', new Int32(1)]);
   if (version.atLeast(5, 0)) document.set('topologyTime', shard.addedAt);
+  if (version.atLeast(8, 0)) document.set('replSetConfigVersion', Long.fromInt(-1));
   if (shard.draining) document.set('draining', true);
   return shard.zones.size > 0 ? document.set('tags', [...shard.zones]) : document;
 }
@@ -94,6 +95,7 @@ export function chunkDocument(version: ServerVersion, collection: ShardedCollect
     .set('lastmod', chunk.version);
   if (!version.atLeast(5, 0)) document.set('lastmodEpoch', collection.epoch);
   if (chunk.jumbo === true) document.set('jumbo', true);
+  else if (chunk.isSplit === true && version.atLeast(8, 0)) document.set('jumbo', false);
   const [owner] = chunk.history;
   if (version.atLeast(7, 0) && owner !== undefined) document.set('onCurrentShardSince', owner.validAfter);
   return document.set(

@@ -4,6 +4,7 @@ import { encodeDocument } from '../bson/encode.js';
 import { hashShardKeyValue } from '../bson/hash.js';
 import { scanPath } from '../bson/scan.js';
 import type { Doc, Value } from '../bson/value.js';
+import type { ServerVersion } from '../node/server-version.js';
 import { CommandError } from '../node/command.js';
 import { numberOf } from '../node/doc-fields.js';
 import { documentText } from '../bson/text.js';
@@ -22,14 +23,17 @@ export class ShardKeyPattern {
   }
 
   /** @throws CommandError 2 when a field is neither 1 nor `hashed`, or more than one is hashed */
-  static parse(doc: Doc): ShardKeyPattern {
+  static parse(doc: Doc, version?: ServerVersion): ShardKeyPattern {
     let hashed = 0;
     if (doc.size === 0) throw new CommandError(2, 'BadValue', 'Shard key is empty');
     for (const [field, value] of doc) {
       if (value === 'hashed') hashed += 1;
       if (hashed > 1 || (value !== 'hashed' && numberOf(value) !== 1)) {
-        const rule = `can contain at most one 'hashed' field, and/or multiple numerical fields set to a value of 1.`;
-        throw new CommandError(2, 'BadValue', `Shard key ${documentText(doc)} ${rule} Failed to parse field ${field}`);
+        const rule =
+          version?.atLeast(8, 0) === true && hashed <= 1
+            ? 'numerical fields must be set to a value of 1 (ascending).'
+            : ` can contain at most one 'hashed' field, and/or multiple numerical fields set to a value of 1.`;
+        throw new CommandError(2, 'BadValue', `Shard key ${documentText(doc)}${rule} Failed to parse field ${field}`);
       }
     }
     return new ShardKeyPattern(doc);

@@ -4,13 +4,13 @@ import { doc } from '../node/doc-fields.js';
 import type { ReleaseSeries, ServerVersion } from '../node/server-version.js';
 import { maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
 
-/** The commits of the releases (5.0.7 from corpus 01-handshake, the others as their own `buildInfo` prints them). */
+/** The commits of the releases (5.0.7 and 8.0.10 from corpus 01-handshake, the others as their own `buildInfo` prints them). */
 const gitVersions: Readonly<Record<ReleaseSeries, string>> = {
   '4.4': 'f4dda329a99811c707eb06d05ad023599f9be263',
   '5.0': 'b977129dc70eed766cbee7e412d901ee213acbda',
   '6.0': '25225db95574916fecab3af75b184409f8713aef',
   '7.0': '18b949444cfdaa88e30b0e10243bc18268251c1f',
-  '8.0': 'bc35ab4305d9920d9d0491c1c9ef9b72383d31f9',
+  '8.0': 'nogitversion',
 };
 
 /** `buildInfo`: the release, and the parts of the platform that clients may read. Members name their storage engine. */

@@ -43,7 +43,7 @@ function memberHello(identity: NodeIdentity, request: CommandRequest, lastWrite:
     ['topologyVersion', identity.topologyVersion],
     ['hosts', [identity.host]],
     ['setName', identity.setName],
-    ['setVersion', new Int32(identity.kind === 'replicaSet' ? 1 : 2)],
+    ['setVersion', new Int32(setVersion(identity))],
     [writableField(request), identity.role.primary],
     ['secondary', !identity.role.primary],
     ...(identity.role.primary ? ([['primary', identity.host]] as [string, Value][]) : []),
@@ -96,4 +96,9 @@ function lastWriteFields(time: Timestamp): Doc {
     ['majorityOpTime', opTime(time)],
     ['majorityWriteDate', wallTime(time)],
   );
+}
+
+/** The version of the set's configuration. Before 8.0 it changes when a shard is added. */
+export function setVersion({ kind, deployment }: NodeIdentity): number {
+  return kind === 'replicaSet' || (kind === 'shard' && deployment.version.atLeast(8, 0)) ? 1 : 2;
 }

@@ -1,5 +1,5 @@
 import { Int32, Long } from 'bson';
-import { cpus, hostname, release, totalmem, type, version } from 'node:os';
+import { availableParallelism, cpus, hostname, release, totalmem, type, version } from 'node:os';
 import { DateTime, type Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
 import type { NodeIdentity } from './node-identity.js';
@@ -15,6 +15,7 @@ export function diagnosticHost(identity: NodeIdentity): string {
 export function hostInfo(identity: NodeIdentity): Doc {
   const memory = Long.fromNumber(Math.floor(totalmem() / bytesPerMegabyte));
   const cores = cpus();
+  const knowsSockets = identity.version.atLeast(8, 0);
   return doc(
     [
       'system',
@@ -25,8 +26,16 @@ export function hostInfo(identity: NodeIdentity): Doc {
         ['memSizeMB', memory],
         ['memLimitMB', memory],
         ['numCores', new Int32(cores.length)],
+        ...(knowsSockets
+          ? ([
+              ['numCoresAvailableToProcess', new Int32(availableParallelism())],
+              ['numPhysicalCores', new Int32(cores.length)],
+              ['numCpuSockets', new Int32(1)],
+            ] as [string, Int32][])
+          : []),
         ['cpuArch', process.arch],
         ['numaEnabled', false],
+        ...(knowsSockets ? ([['numNumaNodes', new Int32(1)]] as [string, Int32][]) : []),
       ),
     ],
     ['os', doc(['type', type()], ['name', version()], ['version', `Kernel ${release()}`])],

@@ -19,6 +19,11 @@ export const electionTerm = Long.fromInt(1);
  */
 const topologyChanges: Readonly<Record<NodeKind, number>> = { router: 0, replicaSet: 6, shard: 9, config: 9 };
 
+/** Since 8.0 the configuration of shards does not change while they are added. */
+function setUpChanges(kind: NodeKind, version: ServerVersion): number {
+  return topologyChanges[kind] - (kind === 'shard' && version.atLeast(8, 0) ? 1 : 0);
+}
+
 /** The identity of a node, for its answers to handshakes and diagnostic commands. */
 export class NodeIdentity {
   readonly condition = new NodeCondition();
@@ -42,7 +47,7 @@ export class NodeIdentity {
     readonly deployment: Deployment = new Deployment(defaultVersion),
   ) {
     this.release = new NodeRelease(deployment);
-    this.role = new ReplicaRole(this.condition, topologyChanges[kind]);
+    this.role = new ReplicaRole(this.condition, setUpChanges(kind, deployment.version));
   }
 
   /** The release of its program. */

@@ -1,7 +1,7 @@
 import { Double, Int32, Long, ObjectId, Timestamp } from 'bson';
-import { DateTime, type Doc } from '../bson/value.js';
+import { DateTime, type Doc, type Value } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
-import { opTime, wallTime } from './hello.js';
+import { opTime, setVersion, wallTime } from './hello.js';
 import type { NodeIdentity } from './node-identity.js';
 
 const heartbeatMs = 2000;
@@ -32,14 +32,21 @@ export function replicaSetStatus(identity: NodeIdentity, applied: Timestamp): Do
         ['readConcernMajorityOpTime', opTime(applied)],
         ['appliedOpTime', opTime(applied)],
         ['durableOpTime', opTime(applied)],
+        ...written(identity, 'writtenOpTime', opTime(applied)),
         ['lastAppliedWallTime', wall],
         ['lastDurableWallTime', wall],
+        ...written(identity, 'lastWrittenWallTime', wall),
       ),
     ],
     ['lastStableRecoveryTimestamp', applied],
     ['electionCandidateMetrics', electionMetrics(identity)],
     ['members', [member(identity, applied)]],
   );
+}
+
+/** Since 8.0 oplog entries are written before they are applied. */
+function written({ version }: NodeIdentity, name: string, value: Value): [string, Value][] {
+  return version.atLeast(8, 0) ? [[name, value]] : [];
 }
 
 function stateOf(identity: NodeIdentity): number {
@@ -54,6 +61,7 @@ function electionMetrics(identity: NodeIdentity): Doc {
     ['lastElectionDate', started],
     ['electionTerm', identity.role.term],
     ['lastCommittedOpTimeAtElection', first],
+    ...written(identity, 'lastSeenWrittenOpTimeAtElection', first),
     ['lastSeenOpTimeAtElection', first],
     ['numVotesNeeded', new Int32(1)],
     ['priorityAtElection', new Double(1)],
@@ -74,14 +82,17 @@ function member(identity: NodeIdentity, applied: Timestamp): Doc {
     ['uptime', new Int32(Math.floor((Date.now() - identity.startedMs) / 1000))],
     ['optime', opTime(applied)],
     ['optimeDate', wallTime(applied)],
+    ...written(identity, 'optimeWritten', opTime(applied)),
+    ...written(identity, 'optimeWrittenDate', wallTime(applied)),
     ['lastAppliedWallTime', wallTime(applied)],
     ['lastDurableWallTime', wallTime(applied)],
+    ...written(identity, 'lastWrittenWallTime', wallTime(applied)),
     ['syncSourceHost', ''],
     ['syncSourceId', new Int32(-1)],
     ['infoMessage', ''],
     ['electionTime', new Timestamp({ t: elected, i: 2 })],
     ['electionDate', new DateTime(BigInt(elected) * 1000n)],
-    ['configVersion', new Int32(identity.kind === 'replicaSet' ? 1 : 2)],
+    ['configVersion', new Int32(setVersion(identity))],
     ['configTerm', new Int32(1)],
     ['self', true],
     ['lastHeartbeatMessage', ''],
@@ -114,7 +125,7 @@ export function replicaSetConfig(identity: NodeIdentity, replicaSetId: ObjectId)
   );
   const config = doc(
     ['_id', identity.setName],
-    ['version', new Int32(identity.kind === 'replicaSet' ? 1 : 2)],
+    ['version', new Int32(setVersion(identity))],
     ['term', new Int32(1)],
   );
   if (identity.kind === 'config') config.set('configsvr', true);

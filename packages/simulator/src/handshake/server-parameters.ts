@@ -52,10 +52,10 @@ export class ServerParameters {
     return this.#values.get(name);
   }
 
-  /** A router has none of its own. */
+  /** A router has none of its own; those of 8.0 know that of the cluster. */
   #compatibility(): Value | undefined {
     const { kind, deployment } = this.identity;
-    return kind === 'router' ? undefined : doc(['version', deployment.featureCompatibilityVersion]);
+    return kind === 'router' && !deployment.version.atLeast(8, 0) ? undefined : doc(['version', deployment.featureCompatibilityVersion]);
   }
 
   /** `getParameter` of the named ones, or of all with `"*"`. */

@@ -9,6 +9,8 @@ import type { NodeIdentity } from './node-identity.js';
 
 const counterNames = ['insert', 'query', 'update', 'delete', 'getmore', 'command'];
 const bytesPerMegabyte = 1024 * 1024;
+/** The part of a node in its cluster, as 8.0 names it. */
+const serviceOf = { router: 'router', shard: 'shard', config: 'config', replicaSet: 'shard' } as const;
 const writeBlockOff = 1;
 const writeBlockOn = 2;
 
@@ -36,17 +38,19 @@ export async function serverStatus(
 ): Promise<Doc> {
   const uptimeMs = Date.now() - identity.startedMs;
   const seconds = Math.floor(uptimeMs / 1000);
+  const is80 = identity.version.atLeast(8, 0);
   const status = doc(
     ['host', diagnosticHost(identity)],
     ['version', identity.version.text],
     ['process', identity.processName],
+    ...(is80 ? [field('service', [serviceOf[identity.kind]])] : []),
     ['pid', Long.fromInt(process.pid)],
     ['uptime', new Double(seconds)],
     ['uptimeMillis', Long.fromNumber(uptimeMs)],
     ['uptimeEstimate', Long.fromNumber(seconds)],
     ['localTime', new DateTime(BigInt(Date.now()))],
     ['asserts', zeros(['regular', 'warning', 'msg', 'user', 'tripwire', 'rollovers'])],
-    ['connections', connections(request)],
+    ['connections', connections(request, is80)],
     ...(identity.kind === 'router' ? [['defaultRWConcern', shownDefaults(identity)] as [string, Doc]] : []),
     [
       'mem',
@@ -57,21 +61,22 @@ export async function serverStatus(
   if (identity.kind !== 'router') status.set('repl', await replicaSetSection(identity, request, lastApplied));
   if (identity.configServer !== undefined)
     status.set('sharding', shardingSection(identity, identity.configServer, lastApplied()));
-  if (identity.kind !== 'router') status.set('storageEngine', new Map(storageEngine));
+  if (identity.kind !== 'router') status.set('storageEngine', new Map(storageEngineOf(identity)));
   status.set('trafficRecording', doc(['running', false]));
   for (const [section, wanted] of request.body) if (numberOf(wanted) === 0 || wanted === false) status.delete(section);
   return status;
 }
 
 /** This connection is the only one counted as open. */
-function connections(request: CommandRequest): Doc {
+function connections(request: CommandRequest, is80: boolean): Doc {
   return doc(
     ['current', new Int32(1)],
     ['available', new Int32(15_999)],
     ['totalCreated', new Int32(request.connection.id)],
+    ...(is80 ? zeros(['rejected']) : []),
     ['active', new Int32(1)],
     ['threaded', new Int32(1)],
-    ...[...zeros(['exhaustIsMaster', 'exhaustHello', 'awaitingTopologyChanges'])],
+    ...zeros(['exhaustIsMaster', 'exhaustHello', 'awaitingTopologyChanges', ...(is80 ? ['loadBalanced'] : [])]),
   );
 }
 
@@ -101,14 +106,19 @@ async function replicaSetSection(
   if (identity.version.atLeast(6, 0))
     section.set('userWriteBlockMode', new Int32(identity.deployment.writeBlock.enabled ? writeBlockOn : writeBlockOff));
   const reason = identity.deployment.writeBlock.reasonNumber;
-  if (reason !== undefined) section.set('userWriteBlockReason', new Int32(reason));
+  // 8.0 stands for 8.0.10 here, which knows no reasons: only given ones are shown, as of 8.0.13.
+  if (reason !== undefined && reason > 0) section.set('userWriteBlockReason', new Int32(reason));
   return section;
 }
 
 function shardingSection(identity: NodeIdentity, configServer: string, lastSeen: Timestamp): Doc {
+  const is80 = identity.version.atLeast(8, 0);
+  const seen = doc(['ts', lastSeen], ['t', Long.fromInt(-1)]);
   return doc(
+    ...(is80 ? [field('routerServiceEnabled', true)] : []),
     ['configsvrConnectionString', configServer],
-    ['lastSeenConfigServerOpTime', doc(['ts', lastSeen], ['t', Long.fromInt(-1)])],
+    ['lastSeenConfigServerOpTime', seen],
+    ...(is80 ? [field('lastSeenTopologyOpTime', seen)] : []),
     ['maxChunkSizeInBytes', Long.fromNumber(identity.version.chunkBytesMax)],
   );
 }
@@ -123,6 +133,14 @@ const storageEngine: readonly [string, Value][] = [
   ['backupCursorOpen', false],
   ['supportsResumableIndexBuilds', true],
 ];
+
+function storageEngineOf({ version }: NodeIdentity): readonly [string, Value][] {
+  return storageEngine.filter(([name]) => name !== 'supportsResumableIndexBuilds' || !version.atLeast(8, 0));
+}
+
+function field(name: string, value: Value): [string, Value] {
+  return [name, value];
+}
 
 function zeros(names: readonly string[]): Doc {
   return new Map(names.map((name) => [name, new Int32(0)]));

@@ -1,3 +1,4 @@
+import { Int32 } from 'bson';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from './command.js';
 import { unknownField } from './unknown-field.js';
@@ -129,8 +130,18 @@ const codesNamedSince: ReadonlyMap<number, { readonly name: string; readonly sin
 
 /** Puts this release's names of codes into a failed reply. */
 export function nameCodes(version: ServerVersion, reply: Doc): void {
+  if (version.atLeast(8, 0)) {
+    dropCodeNames(reply);
+    if (reply.get('codeName') === 'Location51173') reply.set('code', new Int32(291)).set('codeName', 'NoQueryExecutionPlans');
+  }
   if (!reply.has('codeName')) return;
   for (const [code, { name, since }] of codesNamedSince) {
     if (reply.get('codeName') === `Location${code}` && version.atLeast(...since)) reply.set('codeName', name);
   }
+}
+
+/** 8.0.10 does not name the codes of failed statements (5.0.7 does; of the releases between them it is not known). */
+function dropCodeNames(reply: Doc): void {
+  const errors = reply.get('writeErrors');
+  for (const error of Array.isArray(errors) ? errors : []) if (error instanceof Map) error.delete('codeName');
 }

@@ -14,7 +14,7 @@ const releases: Readonly<Record<ReleaseSeries, Release>> = {
   '5.0': { text: '5.0.7', wireVersionMax: 13 },
   '6.0': { text: '6.0.14', wireVersionMax: 17 },
   '7.0': { text: '7.0.16', wireVersionMax: 21 },
-  '8.0': { text: '8.0.13', wireVersionMax: 25 },
+  '8.0': { text: '8.0.10', wireVersionMax: 25 },
 };
 
 /** The release before the oldest simulated one. */
@@ -84,5 +84,5 @@ export class ServerVersion {
   }
 }
 
-/** The default release: the one of the corpus. */
+/** The default release: the one of most of the corpus. */
 export const defaultVersion = ServerVersion.parse('5.0');

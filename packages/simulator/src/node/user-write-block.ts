@@ -41,7 +41,7 @@ export class UserWriteBlock {
   /** @param features the release whose features the nodes have */
   constructor(private readonly features: () => ServerVersion) {}
 
-  /** Number of the reason in `serverStatus`, since 8.0.13. Undefined before. */
+  /** Number of the reason in `serverStatus` of 8.0.13. Undefined before 8.0; 0 without a reason, as in 8.0.10. */
   get reasonNumber(): number | undefined {
     return this.features().atLeast(8, 0) ? reasons.indexOf(this.#reason) : undefined;
   }
@@ -122,7 +122,7 @@ export class UserWriteBlock {
   /** @throws CommandError 371 when the acting client may not change this database's collection */
   refuse(db: string, collection = ''): void {
     if (!this.enabled || this.#exempt || isInternalDatabase(db) || internalCollection.test(collection)) return;
-    const reason = this.reasonNumber === undefined ? '' : `, reason: ${this.#reason}`;
+    const reason = this.#reason === 'Unspecified' ? '' : `, reason: ${this.#reason}`;
     throw new CommandError(371, 'UserWritesBlocked', `User writes blocked${reason}`);
   }
 }

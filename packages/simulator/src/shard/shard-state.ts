@@ -78,7 +78,7 @@ export class ShardState {
     this.history = new History(options.snapshotWindowSeconds ?? SNAPSHOT_WINDOW_SECONDS, this.now);
     this.catalog = new Catalog(this.history);
     this.oplog = new Oplog(options.clock, options.oplogBytesMax ?? OPLOG_BYTES_MAX, this.now);
-    this.sessions = new Sessions(this.oplog, this.now);
+    this.sessions = new Sessions(this.oplog, this.now, this.version);
     this.lock = new GlobalLock(this.sessions, this.interruption);
     this.exclusive = new ExclusiveUse(this.sessions);
     this.cursors = new Cursors(this.now);

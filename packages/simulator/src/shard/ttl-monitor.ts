@@ -14,7 +14,7 @@ const millisecondsPerSecond = 1000;
 /** The earliest date, which excludes values of other types below dates. */
 const earliest = new DateTime(-(2n ** 63n));
 /** Documents that one oplog entry deletes since 6.1 (`batchedDeletesTargetBatchDocs`). */
-const batchDocuments = 10;
+export const batchDocuments = 10;
 
 /** The rule by which documents of a collection expire. */
 interface Expiry {

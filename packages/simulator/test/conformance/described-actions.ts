@@ -131,6 +131,13 @@ const notesOf80: readonly (readonly [of50: string, of80: string])[] = [
 /** What happened at notes, by `file:line`. */
 export const describedActions: ReadonlyMap<string, Action> = new Map([
   ...actionsOf50,
+  [
+    '8.0/11-transactions:13',
+    transaction('T', 4, 'commitTransaction', [
+      { db: 'snapdb', command: { create: 'made' } },
+      insert('snapdb', 'made', { _id: 1 }),
+    ]),
+  ],
   ...notesOf80.flatMap(([of50, of80]): [string, Action][] => {
     const action = actionsOf50.get(of50);
     return action === undefined ? [] : [[of80, action]];

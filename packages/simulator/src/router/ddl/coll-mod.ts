@@ -1,7 +1,8 @@
+import { Int32, Long } from 'bson';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { Doc, Value } from '../../bson/value.js';
-import { docOf, isTrue } from '../../node/doc-fields.js';
+import { docOf, docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { notUnique } from '../../shard/commands/coll-mod-index.js';
 import { bumpVersion } from '../sharding/chunk-changes.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
@@ -26,7 +27,26 @@ export async function collModCommand(context: RouterContext, request: CommandReq
     if (sharded !== undefined && context.release.features.atLeast(6, 0)) await bumpVersion(context.catalog, sharded);
   };
   await stopsMigrations();
-  return fanOut(context, request, shards).finally(stopsMigrations);
+  const reply = fanOut(context, request, shards).finally(stopsMigrations);
+  return context.version.atLeast(8, 0) ? reply.then((all) => merged(context, request, all), failedOnce) : reply;
+}
+
+/** Routers of 8.0 answer for all shards at once: with what the first of them has changed. */
+function merged({ catalog }: RouterContext, request: CommandRequest, reply: Doc): Doc {
+  const [first] = docOrEmpty(reply.get('raw')).values();
+  const isSharded = catalog.collection(commandNamespace(request)) !== undefined;
+  const own = [...docOrEmpty(first)].map(([name, value]): [string, Value] => {
+    const seconds = name.startsWith('expireAfterSeconds_') ? numberOf(value) : undefined;
+    if (seconds === undefined) return [name, value];
+    return [name, isSharded ? new Int32(seconds) : Long.fromNumber(seconds)];
+  });
+  return new Map(own);
+}
+
+function failedOnce(error: unknown): never {
+  if (!(error instanceof CommandError)) throw error;
+  const extra = new Map([...error.extra].filter(([name]) => name !== 'raw'));
+  throw new CommandError(error.code, error.codeName, error.message, error.labels, extra);
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { uuidText } from '../../shard/uuid-text.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { doc, docOf, isTrue, requiredText } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { unsimulated } from '../../node/unsimulated.js';
@@ -12,7 +13,7 @@ import { documentText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { collectionOptions, inOptionOrder, viewDefinition } from '../../shard/commands/create.js';
 import { isNamed } from '../../shard/commands/indexes.js';
-import { fanOut } from './fan-out.js';
+import { fanOut, withOwnFields } from './fan-out.js';
 import { bumpVersion } from '../sharding/chunk-changes.js';
 
 /**
@@ -31,15 +32,15 @@ export async function createCommand(context: RouterContext, request: CommandRequ
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== namespaceExists || request.body.get('autocommit') === false)
       throw error;
-    refuseOtherOptions(primary, namespace, request.body);
+    refuseOtherOptions(primary, namespace, request.body, context.version);
   }
   return new Map();
 }
 
 /** An existing collection may be created again with the same options. @throws CommandError 48 for others */
-function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc): void {
+function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc, version: ServerVersion): void {
   const present = primary.access.collection(namespace)?.options ?? primary.stored.view(namespace)?.options;
-  if (present === undefined || sameOptions(present, body)) return;
+  if (present === undefined || sameOptions(present, body, version)) return;
   const shown = new Map(
     [...inOptionOrder(present)].filter(
       ([name, value]) => name !== 'pipeline' || (Array.isArray(value) && value.length > 0),
@@ -53,14 +54,14 @@ function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc)
 }
 
 /** All other options are compared before the collation, which may be missing. */
-function sameOptions(present: Doc, body: Doc): boolean {
+function sameOptions(present: Doc, body: Doc, version: ServerVersion): boolean {
   return ['collation', ''].every(
-    (left) => optionsText(without(present, left)) === optionsText(optionsOf(without(body, left))),
+    (left) => optionsText(without(present, left)) === optionsText(optionsOf(without(body, left), version)),
   );
 }
 
-function optionsOf(body: Doc): Doc {
-  return body.has('viewOn') ? viewDefinition(body).options : collectionOptions(body);
+function optionsOf(body: Doc, version: ServerVersion): Doc {
+  return body.has('viewOn') ? viewDefinition(body).options : collectionOptions(body, version);
 }
 
 function optionsText(options: Doc): string {
@@ -133,6 +134,10 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   const from = requiredText(request.body, 'renameCollection');
   const to = requiredText(request.body, 'to');
   if (from === to) throw new CommandError(20, 'IllegalOperation', "Can't rename a collection to itself");
+  if (context.version.atLeast(8, 0) && databaseOf(from) !== databaseOf(to) && context.catalog.collection(from) !== undefined) {
+    const shown = `Source and destination collections must be on the same database because ${from} is sharded.`;
+    throw new CommandError(125, 'CommandFailed', shown);
+  }
   const source = context.requireDatabase(databaseOf(from));
   const target = context.requireDatabase(databaseOf(to));
   const sharded = context.catalog.collection(from);
@@ -248,7 +253,8 @@ export async function convertToCappedCommand(context: RouterContext, request: Co
 export async function createIndexesCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const collection = context.catalog.collection(namespace);
-  if (collection === undefined) return fanOut(context, request, [await context.primaryForWrite(namespace)]);
+  if (collection === undefined)
+    return withOwnFields(context, await fanOut(context, request, [await context.primaryForWrite(namespace)]));
   return fanOut(context, request, context.shardsOf(collection.chunks.shards), request.body, (shard) =>
     refuseUniqueBesideKey(collection, shard, request.body),
   );
@@ -279,7 +285,8 @@ export async function dropIndexesCommand(context: RouterContext, request: Comman
   if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', `ns not found ${namespace}`);
   const key = context.catalog.collection(namespace)?.key;
   const wanted = request.body.get('index');
-  if (key === undefined || !keepsKeyIndexes(context, key)) return fanOut(context, request, shards);
+  if (key === undefined) return withOwnFields(context, await fanOut(context, request, shards));
+  if (!keepsKeyIndexes(context, key)) return fanOut(context, request, shards);
   if (wanted !== '*') {
     return fanOut(context, request, shards, request.body, (shard) =>
       refuseLastOfKey(key, shard.access.collection(namespace)?.indexes ?? [], wanted),
@@ -289,7 +296,10 @@ export async function dropIndexesCommand(context: RouterContext, request: Comman
   const others = secondary.filter((index) => !supportsKey(index, key)).map((index) => index.get('name') ?? null);
   const reply = await fanOut(context, request, shards, new Map([...request.body, ['index', others]]));
   for (const raw of docOf(reply.get('raw'))?.values() ?? []) {
-    docOf(raw)?.set('msg', 'non-_id indexes and non-shard key indexes dropped for collection');
+    if (!(raw instanceof Map)) continue;
+    const ok = raw.get('ok') ?? null;
+    if (context.version.atLeast(8, 0)) raw.delete('ok');
+    raw.set('msg', 'non-_id indexes and non-shard key indexes dropped for collection').set('ok', ok);
   }
   return reply;
 }

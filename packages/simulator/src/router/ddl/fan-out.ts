@@ -2,7 +2,7 @@ import { Double, Int32 } from 'bson';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc } from '../../node/doc-fields.js';
+import { doc, docOrEmpty } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 
 /** Codes of parse failures. A router reports them without the shards' replies. */
@@ -57,6 +57,13 @@ export async function fanOut(
     failure.labels,
     new Map([...[...failure.extra].filter(([name]) => !keyFields.has(name)), ['raw', raw]]),
   );
+}
+
+/** Of an unsharded collection routers of 8.0 show what its shard has answered beside `raw`, too. */
+export function withOwnFields({ version }: RouterContext, reply: Doc): Doc {
+  if (!version.atLeast(8, 0)) return reply;
+  const [own] = docOrEmpty(reply.get('raw')).values();
+  return new Map([...docOrEmpty(own), ...reply]);
 }
 
 function failedReply(error: CommandError): Doc {

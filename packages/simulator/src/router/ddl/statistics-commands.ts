@@ -38,7 +38,7 @@ export async function collStatsCommand(context: RouterContext, request: CommandR
 /** A shard's reply with all fields that it has on the wire. */
 function wholeReply(context: RouterContext, shard: ClusterShard, reply: Doc): Doc {
   const topologyTime = context.catalog.shards.at(-1)?.addedAt ?? shard.addedAt;
-  const added = memberReplyFields(shard, context.clock.current(), topologyTime);
+  const added = memberReplyFields(shard, context.clock.current(), topologyTime, context.version);
   return new Map([...reply, ['ok', reply.get('ok') ?? new Double(1)], ...added]);
 }
 
@@ -66,11 +66,31 @@ export async function dbStatsCommand(context: RouterContext, request: CommandReq
   const each = [...docOrEmpty(reply.get('raw'))].map(([host, stats]): [string, Doc] => [host, docOrEmpty(stats)]);
   const objects = numberOf(sum(each, 'objects')) ?? 0;
   const dataSize = numberOf(sum(each, 'dataSize')) ?? 0;
+  if (context.version.atLeast(8, 0)) return new Map([...reply, ...sumsOf80(request, each, objects, dataSize)]);
   reply
     .set('objects', integer(objects))
     .set('avgObjSize', new Double(objects === 0 ? 0 : Math.floor(dataSize / objects)));
   for (const name of ['dataSize', 'storageSize', 'totalSize', 'indexes', 'indexSize']) reply.set(name, sum(each, name));
   return reply.set('scaleFactor', request.body.get('scale') ?? new Int32(1)).set('fileSize', new Int32(0));
+}
+
+function sumsOf80(request: CommandRequest, each: readonly [string, Doc][], objects: number, dataSize: number): Doc {
+  const double = (name: string): Value => new Double(numberOf(sum(each, name)) ?? 0);
+  return doc(
+    ['db', request.db],
+    ['collections', sum(each, 'collections')],
+    ['views', sum(each, 'views')],
+    ['objects', integer(objects)],
+    ['avgObjSize', new Double(objects === 0 ? 0 : dataSize / objects)],
+    ['dataSize', new Double(dataSize)],
+    ['storageSize', double('storageSize')],
+    ['indexes', sum(each, 'indexes')],
+    ['indexSize', double('indexSize')],
+    ['totalSize', double('totalSize')],
+    ['scaleFactor', request.body.get('scale') ?? new Int32(1)],
+    ['fsUsedSize', double('fsUsedSize')],
+    ['fsTotalSize', double('fsTotalSize')],
+  );
 }
 
 /** `dataSize` of a collection: the sums over its shards. @throws CommandError 26 for one of an unknown database */
@@ -80,9 +100,16 @@ export async function dataSizeCommand(context: RouterContext, request: CommandRe
   if (shards.length === 0) context.requireDatabase(databaseOf(namespace));
   const replies = await context.sender.runOnAll(shards, request, request.body);
   const own = [...replies].map(([shard, reply]): [string, Doc] => [shard.id, reply]);
-  const total = (name: string): Double =>
-    new Double(own.reduce((all, [, reply]) => all + (numberOf(reply.get(name)) ?? 0), 0));
-  return doc(['size', total('size')], ['numObjects', total('numObjects')], ['millis', new Int32(0)]);
+  const isLong = context.version.atLeast(8, 0);
+  const total = (name: string): Value => {
+    const all = own.reduce((sum, [, reply]) => sum + (numberOf(reply.get(name)) ?? 0), 0);
+    return isLong ? Long.fromNumber(all) : new Double(all);
+  };
+  return doc(
+    ['size', total('size')],
+    ['numObjects', total('numObjects')],
+    ['millis', isLong ? Long.ZERO : new Int32(0)],
+  );
 }
 
 /** `validate` on every shard that holds the collection. */

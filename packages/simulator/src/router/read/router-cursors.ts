@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Long, type Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { refuseForeignSession } from '../../shard/cursor/cursor-session.js';
 import { SessionIdentity } from '../../shard/session/session-identity.js';
@@ -36,6 +37,8 @@ export class RouterCursors {
   /** Idle cursors are closed after this many milliseconds (`cursorTimeoutMillis`). */
   idleMsMax = 600_000;
 
+  constructor(private readonly version: ServerVersion) {}
+
   /** The reply to the command that created the cursor. Registers the cursor when it can return more. */
   async first(cursor: RouterCursor, batch: Batch, single: boolean, request: CommandRequest): Promise<Doc> {
     let id = Long.ZERO;
@@ -57,7 +60,9 @@ export class RouterCursors {
       throw new CommandError(
         43,
         'CursorNotFound',
-        `Cursor not found (namespace: '${namespace}', id: ${id.toString()}).`,
+        this.version.atLeast(8, 0)
+          ? `Cursor not found (id: ${id.toString()}).`
+          : `Cursor not found (namespace: '${namespace}', id: ${id.toString()}).`,
       );
     }
     refuseForeignSession(id.toString(), entry.session, sessionOf(request));

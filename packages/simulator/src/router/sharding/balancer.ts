@@ -54,11 +54,12 @@ export class Balancer {
 
   status(): Doc {
     const { mode } = balancerSettings(this.options.configShard.access);
-    return doc(
+    const reply = doc(
       ['mode', mode],
       ['inBalancerRound', this.#round !== undefined],
       ['numBalancerRounds', Long.fromInt(this.#rounds)],
     );
+    return this.options.release.binary.atLeast(8, 0) ? reply.set('term', Long.fromInt(1)) : reply;
   }
 
   /** Runs one round now, if the settings allow it. @returns the number of moved chunks */

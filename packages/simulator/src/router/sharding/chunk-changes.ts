@@ -40,6 +40,7 @@ export async function splitChunk(
     const id = index === 0 ? chunk.id : new ObjectId();
     return {
       ...withoutJumbo(chunk),
+      isSplit: true,
       id,
       min,
       max: bounds[index + 1] ?? chunk.max,

@@ -2,6 +2,7 @@ import { Long, MaxKey, ObjectId } from 'bson';
 import { scanPath } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
 import { initialChunks } from '../../config/initial-chunks.js';
+import { shuffledShards } from '../../config/shard-order.js';
 import { compareKeys, isHashBound, ShardKeyPattern } from '../../config/shard-key.js';
 import type { DatabaseEntry } from '../../config/database-entry.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
@@ -20,7 +21,7 @@ import type { RouterContext } from '../router-context.js';
  */
 export async function shardCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = requiredText(request.body, 'shardCollection');
-  const key = ShardKeyPattern.parse(docOrEmpty(request.body.get('key')));
+  const key = ShardKeyPattern.parse(docOrEmpty(request.body.get('key')), context.version);
   const unique = isTrue(request.body.get('unique'));
   const database = await shardableDatabase(context, databaseOf(namespace));
   if (!database.partitioned)
@@ -31,7 +32,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const present = context.catalog.collection(namespace);
   if (present !== undefined) {
     if (!present.key.equals(key) || present.unique !== unique)
-      throw new CommandError(23, 'AlreadyInitialized', `sharding already enabled for collection ${namespace}`);
+      throw new CommandError(23, 'AlreadyInitialized', otherKeyText(context, key, present));
     context.routing.forget(namespace);
     return reply;
   }
@@ -227,6 +228,15 @@ export function indexName(key: ShardKeyPattern): string {
     .join('_');
 }
 
+/** The misspelling is that of 8.0.10. */
+function otherKeyText({ version }: RouterContext, key: ShardKeyPattern, { namespace, key: found }: ShardedCollection): string {
+  if (!version.atLeast(8, 0)) return `sharding already enabled for collection ${namespace}`;
+  return (
+    `Collection '${namespace}' already exists with a differnt shard key. Requested ${documentText(key.doc)} but found ` +
+    documentText(found.doc)
+  );
+}
+
 async function placeChunks(
   context: RouterContext,
   request: CommandRequest,
@@ -237,15 +247,16 @@ async function placeChunks(
 ): Promise<void> {
   const { catalog, clock } = context;
   const timestamp = clock.tick();
+  const is80 = context.version.atLeast(8, 0);
   const chunks = initialChunks({
     pattern: key,
     empty: facts.documentCount === 0,
     primary: context.requireDatabase(databaseOf(facts.namespace)).primary,
-    shards: catalog.shards.map((shard) => shard.id),
+    shards: is80 ? shuffledShards(catalog.shards.map(({ id }) => id)) : catalog.shards.map(({ id }) => id),
     zones: isTrue(request.body.get('presplitHashedZones')) ? [] : zones,
     shardsOfZone: (zone) => catalog.shardsOfZone(zone),
-    chunkCount: numberOf(request.body.get('numInitialChunks')),
-    chunksPerShard: context.version.atLeast(8, 0) ? 1 : 2,
+    chunkCount: is80 ? undefined : numberOf(request.body.get('numInitialChunks')),
+    chunksPerShard: is80 ? 1 : 2,
     time: timestamp,
   });
   const collection: ShardedCollection = {
@@ -286,6 +297,7 @@ function noteSharded(context: RouterContext, body: Doc, collection: ShardedColle
   if (!context.version.atLeast(8))
     description.set('numInitialChunks', Long.fromNumber(numberOf(body.get('numInitialChunks')) ?? 0));
   description.set('presplitHashedZones', isTrue(body.get('presplitHashedZones')));
+  if (context.version.atLeast(8)) description.set('capped', false);
   const { primary } = context.requireDatabase(databaseOf(collection.namespace));
   context.catalog.shard(primary).access.noteDdl(collection.namespace, 'shardCollection', description);
 }

@@ -2,6 +2,7 @@ import { Long } from 'bson';
 import { typeName } from '../../bson/type-of.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import type { Doc } from '../../bson/value.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import type { RoutingPicture } from '../target/routing-table.js';
@@ -18,10 +19,10 @@ import { type WriteKind, writeStatements } from './write-statements.js';
  * be targeted makes the router refresh, once for a bulk, before it counts as failed (server: `BatchWriteExec`).
  */
 export async function bulkWrite(context: RouterContext, request: CommandRequest, kind: WriteKind): Promise<Doc> {
-  checkSessionFields(request.body);
+  checkSessionFields(request.body, context.version);
   const namespace = commandNamespace(request);
   const statements = writeStatements(request, kind);
-  const outcome = new WriteOutcome(kind);
+  const outcome = new WriteOutcome(kind, context.version.atLeast(8, 0));
   const bulk: BulkWrite = {
     context,
     request,
@@ -121,10 +122,10 @@ function canTarget(
 }
 
 /** @throws CommandError 14 when the number of a retryable write is no long */
-function checkSessionFields(body: Doc): void {
+function checkSessionFields(body: Doc, version: ServerVersion): void {
   const number = body.get('txnNumber');
   if (number === undefined || number instanceof Long) return;
-  const field = "BSON field 'OperationSessionInfo.txnNumber'";
+  const field = `BSON field '${version.atLeast(8, 0) ? 'request' : 'OperationSessionInfo'}.txnNumber'`;
   const wrong = `${field} is the wrong type '${typeName(number)}', expected type 'long'`;
   throw new CommandError(14, 'TypeMismatch', wrong);
 }

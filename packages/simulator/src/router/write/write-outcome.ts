@@ -13,7 +13,11 @@ export class WriteOutcome {
   readonly #errors = new Map<number, Doc>();
   #writeConcernError: Doc | undefined;
 
-  constructor(private readonly kind: WriteKind) {}
+  /** @param isNamed whether failed write concerns show the name of their code, as since 8.0 */
+  constructor(
+    private readonly kind: WriteKind,
+    private readonly isNamed = false,
+  ) {}
 
   get failed(): boolean {
     return this.#errors.size > 0;
@@ -32,7 +36,7 @@ export class WriteOutcome {
       this.#errors.set(index, known === undefined ? error : joined(index, known, error));
     }
     const concern = docOf(reply.get('writeConcernError'));
-    if (concern !== undefined) this.#writeConcernError ??= shardConcernError(shard, concern);
+    if (concern !== undefined) this.#writeConcernError ??= shardConcernError(shard, concern, this.isNamed);
   }
 
   /** Adds a failure of the whole command for a shard: each of its statements has failed with it. */
@@ -102,9 +106,10 @@ function joined(index: number, first: Doc, second: Doc): Doc {
   );
 }
 
-function shardConcernError(shard: string, error: Doc): Doc {
+function shardConcernError(shard: string, error: Doc, isNamed: boolean): Doc {
   const fields = new Map(error);
   if (fields.has('errInfo')) fields.set('errInfo', new Map());
-  fields.set('errmsg', `${textOrEmpty(error.get('errmsg'))} at ${shard}`);
+  const name = isNamed ? `${textOrEmpty(error.get('codeName'))}: ` : '';
+  fields.set('errmsg', `${name}${textOrEmpty(error.get('errmsg'))} at ${shard}`);
   return fields;
 }

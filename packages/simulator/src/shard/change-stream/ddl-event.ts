@@ -1,11 +1,14 @@
 import { decodeDocument } from '../../bson/decode.js';
 import type { Doc } from '../../bson/value.js';
+import { textOrEmpty } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import type { DdlOperation, DocumentOperation } from '../oplog/entry.js';
 import { beginEvent, namespaceDoc, type EventPlace, type StreamEvent } from './event-start.js';
 
 /** The fields after the namespace that only streams with expanded events show. */
-export function addDefinition(doc: Doc, operation: DdlOperation): void {
+export function addDefinition(doc: Doc, operation: DdlOperation, version: ServerVersion): void {
   doc.set('operationDescription', operation.description);
+  if (operation.event === 'create') addNamespaceType(doc, operation.description, version);
   if (operation.stateBeforeChange !== undefined) doc.set('stateBeforeChange', operation.stateBeforeChange);
 }
 
@@ -24,5 +27,14 @@ export function viewEvent(place: EventPlace, operation: DocumentOperation): Stre
   const dot = namespace.indexOf('.');
   event.doc.set('ns', namespaceDoc(namespace.slice(0, dot), namespace.slice(dot + 1)));
   if (operationDescription !== undefined) event.doc.set('operationDescription', operationDescription);
+  if (operationType === 'create') addNamespaceType(event.doc, document, place.style.version);
   return event;
+}
+
+/** `nsType` of `create`, which 8.0.10 has. */
+function addNamespaceType(doc: Doc, description: Doc, version: ServerVersion): void {
+  if (!version.atLeast(8, 0)) return;
+  const isView = description.has('viewOn');
+  const isTimeSeries = isView && textOrEmpty(description.get('viewOn')).startsWith('system.buckets.');
+  doc.set('nsType', isTimeSeries ? 'timeseries' : isView ? 'view' : 'collection');
 }

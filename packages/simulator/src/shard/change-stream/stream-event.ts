@@ -103,7 +103,7 @@ function definedEvent(
         expanded: true,
       });
       event.doc.set('ns', targetDoc(operation.target));
-      addDefinition(event.doc, operation);
+      addDefinition(event.doc, operation, place.style.version);
       return event;
     }
   }

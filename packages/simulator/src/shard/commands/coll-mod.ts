@@ -83,7 +83,7 @@ export function collMod(context: CommandContext): Doc {
   if (dryRun) return reply;
   refuseOwnValidator(body, features);
   const before = collection.options;
-  changeOptions(collection, body);
+  changeOptions(collection, body, state.version);
   const clusterTime = state.oplog.nextTime();
   collection.minimumVisibleTime = timeKey(clusterTime);
   state.oplog.append(clusterTime, [modifyOperation(collection, body, before, reply)]);
@@ -146,7 +146,7 @@ function refuseOtherDryRun({ request }: CommandContext, index: Value | undefined
     throw failure.invalidOptions('dryRun mode only supported for the index unique option');
 }
 
-function changeOptions(collection: Collection, body: Doc): void {
+function changeOptions(collection: Collection, body: Doc, version: ServerVersion): void {
   const options: Doc = new Map(collection.options);
   for (const name of validation) {
     const value = body.get(name);
@@ -159,7 +159,7 @@ function changeOptions(collection: Collection, body: Doc): void {
     if (!options.has('validationAction')) options.set('validationAction', 'error');
   }
   changeExpiry(options, body.get('expireAfterSeconds'));
-  changeCap(collection, options, body);
+  changeCap(collection, options, body, version);
   collection.options = inOptionOrder(options);
 }
 
@@ -177,14 +177,14 @@ function changeExpiry(options: Doc, seconds: Value | undefined): void {
  * New limits of a capped collection. The next insert deletes what exceeds them (manual: `collMod`, "Resize a Capped
  * Collection").
  */
-function changeCap(collection: Collection, options: Doc, body: Doc): void {
+function changeCap(collection: Collection, options: Doc, body: Doc, version: ServerVersion): void {
   const size = numberOf(body.get('cappedSize'));
   const max = numberOf(body.get('cappedMax'));
   if (size === undefined && max === undefined) return;
   if (collection.cap === undefined) throw failure.invalidOptions('Collection must be capped.');
   if (size !== undefined) {
     if (size <= 0) throw failure.invalidOptions('Capped collection size must be greater than zero');
-    options.set('size', wholeNumber(cappedSizeBytes(size)));
+    options.set('size', wholeNumber(cappedSizeBytes(size, version)));
   }
   if (max !== undefined && max > 0) options.set('max', wholeNumber(max));
   else if (max !== undefined) options.delete('max');

@@ -106,7 +106,7 @@ function fieldsOf(version: ServerVersion): readonly string[] {
 /** An existing collection is reported before an invalid collation, which opens its database. @throws CommandError 48 */
 function newOptions(state: ShardState, namespace: string, { db, body }: CommandRequest): Doc {
   try {
-    return collectionOptions(body);
+    return collectionOptions(body, state.version);
   } catch (error) {
     if (!(error instanceof CommandError) || error.codeName !== 'BadValue') throw error;
     state.catalog.openDatabase(db);
@@ -133,7 +133,7 @@ function addClustering(options: Doc, clustered: Doc | undefined, body: Doc): voi
  * The options of a collection as in `listCollections`.
  * @throws CommandError 14832 for a capped one without size; as `refuseUnknownEngines`
  */
-export function collectionOptions(body: Doc): Doc {
+export function collectionOptions(body: Doc, version: ServerVersion): Doc {
   refuseUnknownEngines(body);
   const options: Doc = new Map();
   if (isTrue(body.get('capped'))) {
@@ -142,7 +142,7 @@ export function collectionOptions(body: Doc): Doc {
       throw new CommandError(51024, 'Location51024', `BSON field 'size' value must be >= 1, actual value '${size}'`);
     if (size === undefined) throw new CommandError(14832, 'Location14832', 'specify size:<n> when capped is true');
     options.set('capped', true);
-    options.set('size', wholeNumber(cappedSizeBytes(size)));
+    options.set('size', wholeNumber(cappedSizeBytes(size, version)));
     const max = numberOf(body.get('max'));
     if (max !== undefined && max > 0) options.set('max', wholeNumber(max));
   } else if (body.has('size') && numberOf(body.get('size')) !== 0) {
@@ -220,7 +220,9 @@ export function refuseInvalidValidator(body: Doc, version: ServerVersion): void 
 }
 
 /** The size of a capped collection for a requested number of bytes. */
-export function cappedSizeBytes(bytes: number): number {
+/** 8.0 takes it as it is. */
+export function cappedSizeBytes(bytes: number, version: ServerVersion): number {
+  if (version.atLeast(8, 0)) return bytes;
   return Math.ceil(bytes / CAPPED_SIZE_STEP_BYTES) * CAPPED_SIZE_STEP_BYTES;
 }
 

@@ -3,7 +3,11 @@ import { decodeDocument } from '../../bson/decode.js';
 import type { Doc } from '../../bson/value.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
-import { matchedRecords, writable } from '../read/find-records.js';
+import { type MatchedRecord, matchedRecords, writable } from '../read/find-records.js';
+import type { ShardState } from '../shard-state.js';
+import type { Collection } from '../storage/collection.js';
+import { batchDocuments } from '../ttl-monitor.js';
+import { heldByAnother } from '../storage/record.js';
 import { LATEST } from '../storage/time-key.js';
 import { refuseView } from '../write/refuse-view.js';
 import { letVariables } from './let-variables.js';
@@ -43,11 +47,35 @@ function deleteMatching(context: CommandContext, namespace: string, statement: D
       accept: writable(state.version, collection, context.request.routed),
     };
     const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
-    for (const { record, bytes } of matchedRecords(collection, filter, view, options)) {
+    const found = matchedRecords(collection, filter, view, options);
+    if (limit === 0 && participation.transaction === null && state.version.atLeast(6, 1))
+      return deleted(deleteInBatches(state, collection, [...found]));
+    for (const { record, bytes } of found) {
       state.writer.delete(collection, record, bytes, participation.transaction);
       n += 1;
       if (limit === 1) break;
     }
   }
+  return deleted(n);
+}
+
+function deleted(n: number): StatementOutcome {
   return { wrote: n > 0, n, nModified: 0, upsertedId: undefined };
+}
+
+/**
+ * Several documents at a time, with one entry each time. One that a transaction holds is waited for.
+ * @returns how many were deleted
+ */
+function deleteInBatches({ writer }: ShardState, collection: Collection, found: readonly MatchedRecord[]): number {
+  for (let at = 0; at < found.length;) {
+    const batch = found.slice(at, at + batchDocuments);
+    const held = batch.findIndex(({ record }) => heldByAnother(record, null));
+    const free = held < 0 ? batch : batch.slice(0, held);
+    const [only] = batch;
+    if (free.length > 1) writer.deleteTogether(collection, free, () => true);
+    else if (only !== undefined) writer.delete(collection, only.record, only.bytes, null);
+    at += Math.max(1, free.length);
+  }
+  return found.length;
 }

@@ -23,7 +23,10 @@ export function drop(context: CommandContext): Doc {
     if (view.type === 'timeseries') dropBuckets(state, namespace, view.viewOn);
     return new Map<string, Value>([['ns', namespace]]);
   }
-  if (collection === undefined) throw failure.namespaceNotFound('ns not found');
+  if (collection === undefined) {
+    if (state.version.atLeast(8, 0)) return new Map();
+    throw failure.namespaceNotFound('ns not found');
+  }
   const reply: Doc = new Map<string, Value>([
     ['nIndexesWas', new Int32(collection.indexes.length)],
     ['ns', namespace],

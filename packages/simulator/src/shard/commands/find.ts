@@ -2,9 +2,10 @@ import { parseCollation } from '../../bson/collation.js';
 import { Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { compileMatcher } from '../../query/matcher.js';
-import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
+import { emptyReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
 import { during } from '../execution-error.js';
 import { failure } from '../failure.js';
 import { DocumentSource } from '../read/document-source.js';
@@ -64,7 +65,7 @@ export async function find(context: CommandContext): Promise<Doc> {
   const view = state.catalog.view(namespace);
   requireExpectedCollection(context, namespace, collection);
   if (view !== undefined) return aggregateView(context, view, viewPipeline(query));
-  if (collection === undefined && namespace !== OPLOG_NAMESPACE) return missingReply(query, namespace);
+  if (collection === undefined && namespace !== OPLOG_NAMESPACE) return missingReply(query, namespace, context.state.version);
   const source = documentSource(context, collection, query, point);
   const owner = {
     namespace,
@@ -138,9 +139,9 @@ function oplogEntries({ state }: CommandContext, query: Query): Generator<Uint8A
 }
 
 /** A missing collection has no documents, but an invalid filter is refused all the same. */
-function missingReply(query: Query, namespace: string): Doc {
+function missingReply(query: Query, namespace: string, version: ServerVersion): Doc {
   compileMatcher(query.filter, query.collation, query.variables);
-  return completeReply([], namespace);
+  return emptyReply(namespace, version);
 }
 
 function viewPipeline(query: Query): Doc[] {

@@ -94,7 +94,7 @@ function checkedSpec(version: ServerVersion, resolved: Doc): Doc {
   refuseForeignOptions(version, resolved);
   const partial = resolved.get('partialFilterExpression');
   if (partial !== undefined) refusePartialFilter(partial, resolved, version);
-  return withLegalExpiry(version, normalizedSpec(resolved));
+  return withLegalExpiry(version, normalizedSpec(resolved, version));
 }
 
 /**

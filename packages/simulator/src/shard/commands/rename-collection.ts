@@ -28,7 +28,10 @@ export function renameCollection(context: CommandContext): Doc {
   if (from === to) throw new CommandError(20, 'IllegalOperation', "Can't rename a collection to itself");
   const source = state.catalog.collection(from);
   requireExpectedCollection(context, from, source);
-  if (source === undefined) throw failure.namespaceNotFound(`Source collection ${from} does not exist`);
+  if (source === undefined) {
+    const elsewhere = splitNamespace(from).db !== splitNamespace(to).db && state.version.atLeast(8, 0);
+    throw failure.namespaceNotFound(elsewhere ? 'source namespace does not exist' : `Source collection ${from} does not exist`);
+  }
   const target = state.catalog.collection(to);
   if (target !== undefined && !isTrue(request.body.get('dropTarget')))
     throw failure.namespaceExists('target namespace exists');
@@ -90,6 +93,7 @@ export function convertToCapped(context: CommandContext): Doc {
           ['capped', true],
           ['size', request.body.get('size') ?? null],
         ]),
+        state.version,
       ),
     ]),
   );

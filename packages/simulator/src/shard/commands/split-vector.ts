@@ -13,6 +13,8 @@ import type { CommandContext } from './command-context.js';
 /** Default size of a piece: the server's chunk size. */
 const CHUNK_BYTES = 64 * 1024 * 1024;
 
+const megabyte = 1024 * 1024;
+
 /**
  * `splitVector`: keys that cut a collection into pieces of about half of `maxChunkSizeBytes`, in the order of an index.
  */
@@ -35,6 +37,8 @@ export function splitVector({ state, request }: CommandContext): Doc {
   );
   const averageBytes = Math.floor(collection.documentBytes / collection.documentCount);
   const pieceBytes = numberOf(request.body.get('maxChunkSizeBytes')) ?? CHUNK_BYTES;
+  if (state.version.atLeast(8, 0) && (pieceBytes < megabyte || pieceBytes > 1024 * megabyte))
+    throw failure.invalidOptions('The specified max chunk size must lie within the range [1MB, 1024MB]');
   const keysPerPiece = Math.floor(pieceBytes / (2 * averageBytes));
   return new Map([['splitKeys', splitKeys(documents, [...keyPattern.keys()], keysPerPiece)]]);
 }

@@ -1,6 +1,7 @@
 import { Double, Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { failure } from '../failure.js';
 import { OPLOG_NAMESPACE } from '../oplog/oplog-documents.js';
 import type { Oplog } from '../oplog/oplog.js';
@@ -27,7 +28,7 @@ export function collStats(context: CommandContext): Doc {
   const reply: Doc = new Map<string, Value>([['ns', namespace]]);
   if (namespace === OPLOG_NAMESPACE) return new Map([...reply, ...oplogStats(state.oplog, scale)]);
   if (collection === undefined) return emptyStats(reply, scale);
-  for (const [name, value] of storageStats(collection, scale)) {
+  for (const [name, value] of storageStats(collection, scale, state.version)) {
     if (name === 'nindexes') reply.set('wiredTiger', fileDetails(COLLECTION_FORMAT_VERSION));
     reply.set(name, value);
     if (name === 'nindexes') reply.set('indexDetails', indexDetails(collection));
@@ -68,7 +69,7 @@ export function oplogStats(oplog: Oplog, scale: number): Doc {
 }
 
 /** The sizes of a collection, as `collStats` and `$collStats` show them. */
-export function storageStats(collection: Collection, scale: number): Doc {
+export function storageStats(collection: Collection, scale: number, version: ServerVersion): Doc {
   const { documentCount: count, documentBytes: bytes, indexes } = collection;
   const scaled = (size: number): Value => sizeValue(Math.floor(size / scale));
   const perIndex = indexBytes(collection);
@@ -77,6 +78,8 @@ export function storageStats(collection: Collection, scale: number): Doc {
     ['count', sizeValue(count)],
   ]);
   if (count > 0) stats.set('avgObjSize', sizeValue(Math.floor(bytes / count)));
+  // Orphans that wait for clean-up are not counted here.
+  if (version.atLeast(8, 0)) stats.set('numOrphanDocs', new Int32(0));
   stats.set('storageSize', scaled(storageBytes(collection)));
   stats.set('freeStorageSize', new Int32(0));
   stats.set('capped', collection.cap !== undefined);
@@ -103,18 +106,20 @@ export function dbStats({ state, request }: CommandContext): Doc {
   const bytes = sum((collection) => collection.documentBytes);
   const storage = sum(storageBytes);
   const indexSize = sum((collection) => indexBytes(collection) * collection.indexes.length);
+  const isLong = state.version.atLeast(8, 0);
+  const count = (value: number): Value => (isLong ? Long.fromNumber(value) : sizeValue(value));
   return new Map<string, Value>([
     ['db', db],
-    ['collections', sizeValue(collections.length)],
-    ['views', sizeValue(state.catalog.viewsOf(db).length)],
-    ['objects', sizeValue(objects)],
+    ['collections', count(collections.length)],
+    ['views', count(state.catalog.viewsOf(db).length)],
+    ['objects', count(objects)],
     ['avgObjSize', new Double(objects === 0 ? 0 : bytes / objects)],
     ['dataSize', new Double(bytes / scale)],
     ['storageSize', new Double(storage / scale)],
-    ['indexes', sizeValue(sum(countedIndexes))],
+    ['indexes', count(sum(countedIndexes))],
     ['indexSize', new Double(indexSize / scale)],
     ['totalSize', new Double((storage + indexSize) / scale)],
-    ['scaleFactor', new Double(scale)],
+    ['scaleFactor', isLong ? Long.fromNumber(scale) : new Double(scale)],
     ['fsUsedSize', new Double(DISK_USED_BYTES)],
     ['fsTotalSize', new Double(DISK_TOTAL_BYTES)],
   ]);
@@ -133,11 +138,12 @@ export function dataSize({ state, request }: CommandContext): Doc {
   const namespace = request.body.get(request.name);
   const collection = typeof namespace === 'string' ? state.catalog.collection(namespace) : undefined;
   const count = collection?.documentCount ?? 0;
+  const value = state.version.atLeast(8, 0) ? Long.fromNumber : sizeValue;
   return new Map<string, Value>([
     ...(count === 0 ? [] : ([['estimate', isTrue(request.body.get('estimate'))]] as const)),
-    ['size', sizeValue(collection?.documentBytes ?? 0)],
-    ['numObjects', sizeValue(count)],
-    ['millis', new Int32(0)],
+    ['size', value(collection?.documentBytes ?? 0)],
+    ['numObjects', value(count)],
+    ['millis', value(0)],
   ]);
 }
 

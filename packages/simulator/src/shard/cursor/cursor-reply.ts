@@ -1,5 +1,6 @@
 import { Long } from 'bson';
 import { RawDocument, type Doc, type Value } from '../../bson/value.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import type { Batch, BatchSource, Cursors } from './cursors.js';
 
 /** Default number of documents in a first batch. */
@@ -42,6 +43,13 @@ export function cursorReply(batchName: 'firstBatch' | 'nextBatch', batch: Batch,
   cursor.set('ns', namespace);
   if (batch.atClusterTime !== undefined) cursor.set('atClusterTime', batch.atClusterTime);
   return new Map([['cursor', cursor]]);
+}
+
+/** The reply of a query that finds nothing because there is no collection: 8.0 gives it like any other batch. */
+export function emptyReply(namespace: string, version: ServerVersion): Doc {
+  return version.atLeast(8, 0)
+    ? cursorReply('firstBatch', { documents: [], exhausted: true }, 0n, namespace)
+    : completeReply([], namespace);
 }
 
 /** The reply for a list that is complete at once, such as that of `listCollections` or of a missing collection. */

@@ -1,5 +1,6 @@
 import { Double, Int32 } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { documentText } from '../../bson/text.js';
@@ -45,7 +46,7 @@ function refuseOtherIdCollation(spec: Doc, ofCollection: Doc | undefined): void 
 }
 
 /** Completes an index description to its stored form. @param resolved with its version and its whole collation */
-export function normalizedSpec(resolved: Doc): Doc {
+export function normalizedSpec(resolved: Doc, version: ServerVersion): Doc {
   const key = resolved.get('key') as Doc;
   const spec: Doc = new Map<string, Value>([
     ['v', new Int32(INDEX_VERSION)],
@@ -58,7 +59,7 @@ export function normalizedSpec(resolved: Doc): Doc {
   }
   completeText(spec, key);
   completeGeo(spec, key);
-  completeWildcard(spec);
+  if (!version.atLeast(8, 0)) completeWildcard(spec);
   const collation = resolved.get('collation');
   if (collation !== undefined) spec.set('collation', collation);
   return spec;
@@ -134,7 +135,7 @@ function completeGeo(spec: Doc, key: Doc): void {
   }
 }
 
-/** A wildcard projection is stored with booleans, and excludes `_id` unless it names it. */
+/** Before 8.0 a wildcard projection is stored with booleans, and excludes `_id` unless it names it. */
 function completeWildcard(spec: Doc): void {
   const projection = spec.get('wildcardProjection');
   if (!(projection instanceof Map)) return;

@@ -9,7 +9,7 @@ import type { Collection } from '../storage/collection.js';
 
 /**
  * The documents of a first stage that provides its own. Undefined for other stages.
- * @param routed whether a router asks, which then gets the shard's name
+ * @param routed whether a router asks, which then gets the shard's name; since 8.0 everybody does
  */
 export function sourceStageDocuments(
   state: ShardState,
@@ -47,7 +47,8 @@ function collectionStatistics(
     if (wanted.has(part) && collection === undefined) throw missing(part, namespace);
   }
   if (collection === undefined) return found;
-  if (storage instanceof Map) found.set('storageStats', storageStats(collection, numberOf(storage.get('scale')) ?? 1));
+  if (storage instanceof Map) 
+    found.set('storageStats', storageStats(collection, numberOf(storage.get('scale')) ?? 1, state.version));
   if (wanted.has('count')) found.set('count', sizeValue(collection.documentCount));
   return found;
 }
@@ -80,7 +81,7 @@ function indexStatistics(state: ShardState, collection: Collection, routed: bool
             ['since', since],
           ]),
         ],
-        ...(routed ? [['shard', state.options.name] as [string, Value]] : []),
+        ...(routed || state.version.atLeast(8, 0) ? [['shard', state.options.name] as [string, Value]] : []),
         ['spec', spec],
         ...(isBuilding ? [['building', true] as [string, Value]] : []),
       ]),

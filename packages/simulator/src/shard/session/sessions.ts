@@ -1,5 +1,6 @@
 import { Int32, Long, Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { unsimulated } from '../../node/unsimulated.js';
@@ -35,6 +36,7 @@ export class Sessions {
   constructor(
     private readonly oplog: Oplog,
     private readonly now: () => number,
+    private readonly version: ServerVersion,
   ) {}
 
   /** Milliseconds that a transaction may run (`transactionLifetimeLimitSeconds`). */
@@ -188,7 +190,7 @@ export class Sessions {
       throw new CommandError(50768, 'Location50768', message);
     }
     const number = txnNumber.toBigInt();
-    if (number < session.txnNumber) throw tooOld('Retryable write with txnNumber', 'is prohibited', session, number);
+    if (number < session.txnNumber) throw tooOld('Retryable write with txnNumber', 'is prohibited', session, number, this.version);
     if (number > session.txnNumber) {
       this.abort(session);
       session.advance(txnNumber, false);
@@ -204,7 +206,7 @@ export class Sessions {
 
   #joinTransaction(session: LogicalSession, txnNumber: Long, body: Doc, name: string): Participation {
     const number = txnNumber.toBigInt();
-    if (number < session.txnNumber) throw tooOld('Cannot start transaction', '', session, number);
+    if (number < session.txnNumber) throw tooOld('Cannot start transaction', '', session, number, this.version);
     refuseTransactionFields(body, name);
     if (body.get('startTransaction') === true) {
       this.#start(session, txnNumber, body);
@@ -283,9 +285,17 @@ function isLong(value: Value): value is Long {
   return value instanceof Long && !(value instanceof Timestamp);
 }
 
-function tooOld(what: string, verb: string, session: LogicalSession, number: bigint): CommandError {
+/** 8.0.10 leaves room for two more parts of a session's identity, which users' sessions do not have. */
+function tooOld(
+  what: string,
+  verb: string,
+  session: LogicalSession,
+  number: bigint,
+  version: ServerVersion,
+): CommandError {
   const newer = session.isTransaction ? 'transaction' : 'retryable write';
-  const on = `${verb === '' ? '' : `${verb} `}on session ${session.identity.toString()}`;
+  const more = version.atLeast(8, 0) ? ' -  - ' : '';
+  const on = `${verb === '' ? '' : `${verb} `}on session ${session.identity.toString()}${more}`;
   return new CommandError(
     225,
     'TransactionTooOld',

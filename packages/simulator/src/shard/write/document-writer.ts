@@ -12,8 +12,9 @@ import type { MatchedRecord } from '../read/find-records.js';
 import type { RunningTransaction } from '../session/running-transaction.js';
 import type { Collection } from '../storage/collection.js';
 import type { DocumentRecord } from '../storage/record.js';
-import { PENDING, type TimeKey, timestampOf } from '../storage/time-key.js';
-import type { WriteUnit } from '../storage/write-unit.js';
+import { LATEST, PENDING, type TimeKey, timestampOf } from '../storage/time-key.js';
+import { Transaction } from '../storage/transaction.js';
+import { HeldByTransaction, type WriteUnit } from '../storage/write-unit.js';
 import { refuseInvalidId, refuseTooLargeWithKey } from './document-checks.js';
 
 /** The origin of an update, as far as its change event depends on it. */
@@ -108,6 +109,33 @@ export class DocumentWriter {
     const unit = this.#begin(collection, transaction);
     collection.delete(record, unit);
     this.#log(transaction, { kind: 'delete', target: collection.target, before }, before);
+  }
+
+  /**
+   * Stores prepared documents at one time and in one entry, as 8.0 does with those of a command; none of them where one
+   * cannot be stored.
+   * @returns whether they are stored
+   */
+  insertTogether(collection: Collection, documents: readonly Uint8Array[]): boolean {
+    const trial = new Transaction(LATEST);
+    try {
+      for (const document of documents) collection.insert(document, { time: PENDING, transaction: trial });
+    } catch (error) {
+      trial.rollBack();
+      if (error instanceof CommandError || error instanceof HeldByTransaction) return false;
+      throw error;
+    }
+    this.#begin(collection, null);
+    trial.commit(this.#time);
+    const { target } = collection;
+    const operations = documents.map((document): OplogOperation => ({ kind: 'insert', target, document }));
+    this.oplog.append(timestampOf(this.#time), operations);
+    return true;
+  }
+
+  /** Remembers a document that was inserted with others as the last one written. */
+  noteInserted(collection: Collection, document: Uint8Array): void {
+    this.#last = { target: collection.target, document };
   }
 
   /** Deletes documents of no session, all at one time. @param isShown whether streams show the delete of a document */

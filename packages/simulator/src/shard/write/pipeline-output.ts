@@ -8,6 +8,7 @@ import { makeUuid } from '../storage/catalog.js';
 import { uuidText } from '../uuid-text.js';
 import { buildIndexes } from '../index-spec/build.js';
 import { createCollection, refuseInvalidDocument } from './collection-access.js';
+import { insertAll } from './insert-batches.js';
 import { refuseView } from './refuse-view.js';
 
 /** Runs `$out`, a pipeline's last stage. */
@@ -49,12 +50,14 @@ function replaceCollection(
   );
   buildIndexes(state, temporary, target?.secondaryIndexes.map(({ definition }) => definition.spec) ?? []);
   try {
+    const stored: Uint8Array[] = [];
     for (const document of documents) {
       if (document === undefined) continue;
       const prepared = state.writer.prepareInsert(document);
       refuseInvalidDocument(state, temporary, prepared, undefined);
-      state.writer.insert(temporary, prepared, null);
+      stored.push(prepared);
     }
+    insertAll(state.writer, temporary, stored, state.version.atLeast(8, 0));
   } catch (error) {
     dropCollection(state, temporary);
     throw error;

@@ -104,7 +104,7 @@ function modifyOne(
   const { document, origin } = modified;
   if (!state.version.atLeast(5, 0)) refuseStoredDollarNamesOf44(document);
   refuseTooLarge(document);
-  if (collection.cap !== undefined && document.length !== match.bytes.length) {
+  if (collection.cap !== undefined && document.length !== match.bytes.length && !state.version.atLeast(8, 0)) {
     throw new CommandError(
       10003,
       'CannotGrowDocumentInCappedNamespace',
