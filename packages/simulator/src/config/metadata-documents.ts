@@ -111,12 +111,14 @@ export function chunksOf(version: ServerVersion, collection: ShardedCollection):
 
 /** A sharded collection in a shard's `config.cache.collections`. */
 export function cachedCollectionDocument(version: ServerVersion, collection: ShardedCollection): Doc {
-  const document = doc(['_id', collection.namespace], ['epoch', collection.epoch]);
-  if (version.atLeast(5, 0)) document.set('timestamp', collection.timestamp);
+  const is80 = version.atLeast(8, 0);
+  const document = doc(['_id', collection.namespace]);
+  if (!is80) document.set('epoch', collection.epoch);
+  if (version.atLeast(5, 0) && !is80) document.set('timestamp', collection.timestamp);
   document.set('uuid', collection.uuid).set('key', collection.key.doc);
   if (collection.defaultCollation !== undefined) document.set('defaultCollation', collection.defaultCollation);
-  return document
-    .set('unique', collection.unique)
-    .set('refreshing', false)
-    .set('lastRefreshedCollectionVersion', collection.chunks.version());
+  document.set('unique', collection.unique).set('refreshing', false);
+  if (is80)
+    document.set('epoch', collection.epoch).set('timestamp', collection.timestamp).set('unsplittable', false);
+  return document.set('lastRefreshedCollectionVersion', collection.chunks.version());
 }

@@ -126,6 +126,13 @@ export const nodePatterns: readonly Pattern[] = [
     reason: 'These count everything since the start of a node, not only the recorded commands.',
   },
   {
+    name: 'counter',
+    paths: ['numBalancerRounds'],
+    steps: ['8.0/07-auth:7', '8.0/07-auth:26'],
+    covers: { value: isLong },
+    reason: 'The recorded balancer had just ended a round.',
+  },
+  {
     name: 'server statistics',
     paths: [
       'batchedDeletes',
@@ -165,6 +172,7 @@ export const nodePatterns: readonly Pattern[] = [
       'storageEngine.oldestRequiredTimestampForCrashRecovery',
       'tenantMigrations',
       'transactions',
+      'transportSecurity',
     ],
     subjects: ['serverStatus'],
     covers: { omitted: true },

@@ -246,7 +246,7 @@ export const patterns: readonly Pattern[] = [
     name: 'CURSOR',
     paths: ['errmsg'],
     subjects: ['getMore'],
-    covers: { text: /(?<=(?:, id: |cursor id |on cursor ))\d{10,19}\b/g },
+    covers: { text: /(?<=(?:, id: |\(id: |cursor id |on cursor ))\d{10,19}\b/g },
     reason: 'Random ids of cursors in errors.',
   },
   {

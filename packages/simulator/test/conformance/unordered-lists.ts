@@ -61,4 +61,21 @@ export const unorderedLists: readonly UnorderedList[] = [
     steps: ['04-events-documents:81', '04-events-documents:84'],
     reason: 'Events of an update and a delete that both shards ran at once, partly at the same cluster time.',
   },
+  {
+    path: 'cursor.nextBatch',
+    steps: ['8.0/04-events-documents:123', '8.0/04-events-documents:126', '8.0/04-events-documents:129'],
+    reason: 'A delete and an insert of one transaction on two shards, each at the time of its own entry.',
+  },
+  {
+    path: 'cursor.nextBatch',
+    steps: [
+      '8.0/05-events-ddl:143',
+      '8.0/05-events-ddl:144',
+      '8.0/05-events-ddl:145',
+      '8.0/05-events-ddl:146',
+      '8.0/05-events-ddl:147',
+      '8.0/05-events-ddl:148',
+    ],
+    reason: 'dropDatabase drops collections in the order of their random UUIDs.',
+  },
 ];

@@ -41,7 +41,7 @@ export function isBatchToken(value: Json): boolean {
 
 const batchToken = new RegExp(
   '^82[0-9A-F]{16}2B0[24](?:29|2C0100)(?:29|2B[0-9A-F]{2}|2C[0-9A-F]{4})6[EF]' +
-    '(?:5A1004[0-9A-F]{32}(?:46[0-9A-F]+)?|14)?04$',
+    '(?:(?:5A1004[0-9A-F]{32}|14)(?:46[0-9A-F]+)?)?04$',
 );
 
 /** Between the earliest second of a run and those that begin with 7fff, as election ids do. */

@@ -44,7 +44,11 @@ export class Authorizer {
     await login.refresh();
     const privileges = await this.#privilegesOf(login);
     if (privileges === undefined)
-      throw new CommandError(13, 'Unauthorized', `command ${request.name} requires authentication`);
+      throw new CommandError(
+        13,
+        'Unauthorized',
+        `${this.catalog.version.atLeast(8, 0) ? 'Command' : 'command'} ${request.name} requires authentication`,
+      );
     this.refuseToAnyone(request);
     if (needs === undefined || needs === 'login') this.#checkOwn(login, privileges, request);
     else if (request.name === 'rolesInfo' && asksForOwnRole(login, request)) return;

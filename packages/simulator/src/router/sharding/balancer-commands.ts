@@ -1,4 +1,4 @@
-import { Int32 } from 'bson';
+import { Double, Int32 } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { chunkBytes } from '../../config/chunk-size.js';
 import type { CommandRequest } from '../../node/command.js';
@@ -16,11 +16,9 @@ export function balancerCollectionStatus(context: RouterContext, request: Comman
   const inZones = zoneSplits(collection, input.zones).length === 0;
   const violation = inZones ? planMoves(input)[0]?.reason : 'zoneViolation';
   const reply: Doc = new Map();
-  if (context.version.atLeast(6, 0))
-    reply.set(
-      'chunkSize',
-      new Int32(Math.floor(chunkBytes(context.configShard.access, context.version) / bytesPerMegabyte)),
-    );
+  const size = chunkBytes(context.configShard.access, context.version) / bytesPerMegabyte;
+  if (context.version.atLeast(8, 0)) reply.set('chunkSize', new Double(size));
+  else if (context.version.atLeast(6, 0)) reply.set('chunkSize', new Int32(Math.floor(size)));
   reply.set('balancerCompliant', violation === undefined);
   return violation === undefined ? reply : reply.set('firstComplianceViolation', violation);
 }

@@ -103,6 +103,8 @@ export class Balancer {
   async #set(mode: 'full' | 'off'): Promise<void> {
     const { store } = this.options.migration.catalog;
     await store.set('settings', 'balancer', doc(['mode', mode], ['stopped', mode === 'off']));
+    if (this.options.release.binary.atLeast(8, 0))
+      await store.set('settings', 'automerge', doc(['enabled', mode === 'full']));
     if (!this.options.release.binary.atLeast(6, 0))
       await store.set('settings', 'autosplit', doc(['enabled', mode === 'full']));
   }

@@ -125,6 +125,6 @@ function keptHistory([owner, before, ...older]: readonly ChunkOwner[]): readonly
 }
 
 function withoutJumbo(chunk: Chunk): Chunk {
-  const { id, min, max, shard, version, history } = chunk;
-  return { id, min, max, shard, version, history };
+  const { id, min, max, shard, version, history, isSplit = false } = chunk;
+  return { id, min, max, shard, version, history, isSplit };
 }

@@ -1,3 +1,4 @@
+import { documentText } from '../../bson/text.js';
 import { Int32 } from 'bson';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
@@ -118,13 +119,13 @@ async function moveInTransaction(
   const remove = new Map<string, Uint8Array[]>([
     ['deletes', [encodeDocument(doc(['q', move.id], ['limit', new Int32(1)]))]],
   ]);
-  if (!move.isNew)
-    refuseErrors(
-      await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...inside]), {
-        sequences: remove,
-        picture: move.picture,
-      }),
-    );
+  if (!move.isNew) {
+    const removed = await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...inside]), {
+      sequences: remove,
+      picture: move.picture,
+    });
+    refuseErrors(removed, context.version.atLeast(8, 0) ? failedDelete(move.id) : '');
+  }
   const insert = new Map<string, Uint8Array[]>([['documents', [move.after]]]);
   refuseErrors(
     await context.sender.run(move.to, request, new Map([...doc(['insert', coll]), ...inside]), {
@@ -134,14 +135,20 @@ async function moveInTransaction(
   );
 }
 
+/** The words of 8.0 before a failure of the delete, which only its query can have outside of conflicts. */
+function failedDelete(query: Doc): string {
+  const stage = 'During delete stage of updating a shard key';
+  return `${stage} :: caused by :: Could not parse delete query ${documentText(query)} :: caused by :: `;
+}
+
 /** Turns a write error into a failure of the whole. */
-function refuseErrors(reply: Doc): void {
+function refuseErrors(reply: Doc, preface = ''): void {
   const errors = reply.get('writeErrors');
   const error = Array.isArray(errors) ? docOrEmpty(errors[0]) : undefined;
   if (error === undefined) return;
   const code = numberOf(error.get('code')) ?? 8;
   const extra = new Map([...error].filter(([name]) => !['index', 'code', 'codeName', 'errmsg'].includes(name)));
-  throw new CommandError(code, errorName(code), textOrEmpty(error.get('errmsg')), [], extra);
+  throw new CommandError(code, errorName(code), preface + textOrEmpty(error.get('errmsg')), [], extra);
 }
 
 const duplicateKeyCode = 11_000;

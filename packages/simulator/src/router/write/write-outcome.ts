@@ -13,6 +13,8 @@ export class WriteOutcome {
   readonly #errors = new Map<number, Doc>();
   #writeConcernError: Doc | undefined;
 
+  readonly #retried = new Set<number>();
+
   /** @param isNamed whether failed write concerns show the name of their code, as since 8.0 */
   constructor(
     private readonly kind: WriteKind,
@@ -35,6 +37,8 @@ export class WriteOutcome {
       const error = errorFields(index, each);
       this.#errors.set(index, known === undefined ? error : joined(index, known, error));
     }
+    const retried = reply.get('retriedStmtIds');
+    for (const id of Array.isArray(retried) ? retried : []) this.#retried.add(numberOf(id) ?? 0);
     const concern = docOf(reply.get('writeConcernError'));
     if (concern !== undefined) this.#writeConcernError ??= shardConcernError(shard, concern, this.isNamed);
   }
@@ -62,6 +66,8 @@ export class WriteOutcome {
       .sort(([a], [b]) => a - b)
       .map(([index, id]) => doc(['index', new Int32(index)], ['_id', id]));
     if (upserted.length > 0) reply.set('upserted', upserted);
+    const retried = [...this.#retried].sort((a, b) => a - b).map((id) => new Int32(id));
+    if (retried.length > 0) reply.set('retriedStmtIds', retried);
     const errors = [...this.#errors].sort(([a], [b]) => a - b).map(([, error]) => error);
     if (errors.length > 0) reply.set('writeErrors', errors);
     if (this.#writeConcernError !== undefined) reply.set('writeConcernError', this.#writeConcernError);

@@ -26,9 +26,12 @@ export interface CommandContext {
 export type CommandHandler = (context: CommandContext) => Doc | Promise<Doc>;
 
 /** The namespace in a command's first field. @throws CommandError 2 (BadValue) or 73 (InvalidNamespace) */
-export function targetNamespace({ request }: CommandContext): string {
+export function targetNamespace({ request, state }: CommandContext): string {
   const name = request.body.get(request.name);
-  if (typeof name !== 'string') throw failure.badValue(`collection name has invalid type ${typeName(name)}`);
+  if (typeof name !== 'string') {
+    const shown = `collection name has invalid type ${typeName(name)}`;
+    throw state.version.atLeast(8, 0) ? failure.typeMismatch(shown) : failure.badValue(shown);
+  }
   if (name === '' || name.includes('\0'))
     throw failure.invalidNamespace(`Invalid namespace specified '${request.db}.${name}'`);
   return `${request.db}.${name}`;
@@ -142,7 +145,7 @@ export function refuseSnapshot({ request, participation }: CommandContext): void
 function refuseUnreadable({ version }: ShardState, collection: Collection, point: ReadPoint): void {
   const { atClusterTime } = point;
   if (atClusterTime === undefined) return;
-  if (collection.cap !== undefined) {
+  if (collection.cap !== undefined && !version.atLeast(8, 0)) {
     throw new CommandError(
       246,
       'SnapshotUnavailable',

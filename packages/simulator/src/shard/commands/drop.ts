@@ -73,6 +73,7 @@ export function dropDatabase({ state, request }: CommandContext): Doc {
   const { db } = request;
   state.catalog.removeDatabase(db);
   const collections = state.catalog.collectionsOf(db);
+  if (state.version.atLeast(8, 0)) state.writeBlock.refuse(db);
   if (collections.length === 0) return new Map();
   state.writeBlock.refuse(db);
   for (const view of state.catalog.viewsOf(db)) state.catalog.removeView(view.namespace);

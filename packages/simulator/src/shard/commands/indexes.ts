@@ -19,6 +19,7 @@ import type { Collection } from '../storage/collection.js';
 import type { IndexDefinition } from '../storage/collection-index.js';
 import { PENDING, timeKey } from '../storage/time-key.js';
 import { collectionForWrite } from '../write/collection-access.js';
+import { defaultIndex } from '../write/time-series.js';
 import { refuseView } from '../write/refuse-view.js';
 import { readTarget, sessionText, targetNamespace, type CommandContext } from './command-context.js';
 import { requireExpectedCollection } from './expected-collection.js';
@@ -82,10 +83,11 @@ function createNow(context: CommandContext): Doc {
   ]);
   const note =
     after === before ? 'all indexes already exist' : after < before + specs.length ? 'index already exists' : undefined;
-  if (after > before || !existed)
-    reply
-      .set('createdCollectionAutomatically', !existed)
-      .set('commitQuorum', request.body.get('commitQuorum') ?? 'votingMembers');
+  // Since 8.0 a router creates the collection before.
+  const isMade = !existed && !(state.version.atLeast(8, 0) && request.routed !== undefined);
+  if (after > before || !existed) reply.set('createdCollectionAutomatically', isMade);
+  if (after > before || !existed || state.version.atLeast(8, 0))
+    reply.set('commitQuorum', request.body.get('commitQuorum') ?? 'votingMembers');
   return note === undefined ? reply : reply.set('note', note);
 }
 
@@ -207,7 +209,11 @@ function removeIndexes(state: ShardState, collection: Collection, names: readonl
 export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   const { state, request } = context;
   const { namespace, collection } = readTarget(context);
-  if (state.catalog.view(namespace)?.type === 'timeseries') return completeReply([], namespace);
+  const view = state.catalog.view(namespace);
+  if (view?.type === 'timeseries') {
+    const index = state.version.atLeast(8, 0) ? defaultIndex(view.options) : undefined;
+    return completeReply(index === undefined ? [] : [index.listed], namespace);
+  }
   refuseView(state, namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns does not exist: ${namespace}`);
   const shown = (spec: Doc): Doc => inListOrder(state.version, listedSpec(spec));

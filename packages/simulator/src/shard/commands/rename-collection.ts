@@ -97,7 +97,10 @@ export function convertToCapped(context: CommandContext): Doc {
       ),
     ]),
   );
-  const copy = copyOf(state, source, `${source.db}.tmp${randomName()}.convertToCapped.${source.name}`, options, false);
+  const name = `${source.db}.tmp${randomName()}.convertToCapped.${source.name}`;
+  const isMarked = state.version.atLeast(8, 0);
+  const copy = copyOf(state, source, name, isMarked ? inOptionOrder(new Map([...options, ['temp', true]])) : options, false);
+  if (isMarked) copy.options = options;
   rename(state, copy, namespace, source);
   return new Map();
 }

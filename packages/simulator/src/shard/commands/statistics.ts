@@ -90,8 +90,10 @@ export function storageStats(collection: Collection, scale: number, version: Ser
   stats.set('nindexes', new Int32(indexes.length));
   stats.set('indexBuilds', []);
   stats.set('totalIndexSize', scaled(perIndex * indexes.length));
-  stats.set('totalSize', scaled(perIndex * indexes.length + storageBytes(collection)));
-  stats.set('indexSizes', new Map(indexes.map(({ definition }) => [definition.name, scaled(perIndex)])));
+  const totalSize = scaled(perIndex * indexes.length + storageBytes(collection));
+  const indexSizes = new Map(indexes.map(({ definition }) => [definition.name, scaled(perIndex)]));
+  if (version.atLeast(8, 0)) stats.set('indexSizes', indexSizes).set('totalSize', totalSize);
+  else stats.set('totalSize', totalSize).set('indexSizes', indexSizes);
   return stats.set('scaleFactor', new Int32(scale));
 }
 
@@ -138,13 +140,15 @@ export function dataSize({ state, request }: CommandContext): Doc {
   const namespace = request.body.get(request.name);
   const collection = typeof namespace === 'string' ? state.catalog.collection(namespace) : undefined;
   const count = collection?.documentCount ?? 0;
-  const value = state.version.atLeast(8, 0) ? Long.fromNumber : sizeValue;
-  return new Map<string, Value>([
-    ...(count === 0 ? [] : ([['estimate', isTrue(request.body.get('estimate'))]] as const)),
+  const isLast = state.version.atLeast(8, 0);
+  const value = isLast ? Long.fromNumber : sizeValue;
+  const estimate: [string, Value][] = count === 0 ? [] : [['estimate', isTrue(request.body.get('estimate'))]];
+  const sizes: [string, Value][] = [
     ['size', value(collection?.documentBytes ?? 0)],
     ['numObjects', value(count)],
     ['millis', value(0)],
-  ]);
+  ];
+  return new Map(isLast ? [...sizes, ...estimate] : [...estimate, ...sizes]);
 }
 
 /** `validate`: simulated storage cannot be damaged, so this only counts. */

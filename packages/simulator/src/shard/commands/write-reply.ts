@@ -13,6 +13,8 @@ export class WriteTally {
   nModified = 0;
   readonly upserted: Doc[] = [];
   readonly errors: Doc[] = [];
+  /** Numbers of statements that had run before. */
+  readonly retried: number[] = [];
 
   addUpserted(index: number, id: Value): void {
     this.upserted.push(
@@ -44,6 +46,12 @@ export function writeReply(context: CommandContext, tally: WriteTally, isUpdate:
   // The record of an upsert also answers other statements under its number, except for this field.
   if (isUpdate && tally.upserted.length > 0) reply.set('upserted', tally.upserted);
   if (isUpdate) reply.set('nModified', new Int32(tally.nModified));
+  // 8.0.10 shows it, 5.0.7 does not; of the releases between them it is not known.
+  if (tally.retried.length > 0 && context.state.version.atLeast(8, 0))
+    reply.set(
+      'retriedStmtIds',
+      tally.retried.map((id) => new Int32(id)),
+    );
   addWriteConcernError(reply, context);
   return reply;
 }

@@ -97,6 +97,7 @@ export async function runStatements(
         recorded === undefined
           ? (attemptAtOnce(context, write) ?? (await attempt(context, write)))
           : { ...recorded, wrote: true };
+      if (recorded !== undefined) tally.retried.push(id);
       add(tally, index, outcome);
       if (participation.retryable && recorded === undefined && outcome.wrote) {
         const { n, nModified, upsertedId } = outcome;

@@ -120,7 +120,11 @@ function buildIndex(version: ServerVersion, collection: Collection, spec: Doc, a
 function noteIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], fromMigrate: boolean): void {
   const groups = collection.documentCount === 0 ? specs.map((spec) => [spec]) : specs.length === 0 ? [] : [specs];
   for (const group of groups) {
-    const operation = createIndexesOperation(collection, group, fromMigrate);
+    const operation = createIndexesOperation(
+      collection,
+      state.version.atLeast(8, 0) ? group.map(shownSpec) : group,
+      fromMigrate,
+    );
     if (state.transaction === undefined) state.oplog.append(state.oplog.nextTime(), [operation]);
     else state.transaction.operations.push(operation);
   }

@@ -1,3 +1,5 @@
+import { buildIndexes } from '../index-spec/build.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { Int32, Long } from 'bson';
 import { valueText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
@@ -26,8 +28,26 @@ export function createTimeSeries(state: ShardState, namespace: string, body: Doc
   const options = listedOptions(body);
   const [db = ''] = namespace.split('.', 1);
   const viewOn = `system.buckets.${namespace.slice(db.length + 1)}`;
-  createCollection(state, `${db}.${viewOn}`, bucketsOptions(options));
-  storeView(state, { namespace, viewOn, pipeline: [unpackStage(options)], options, type: 'timeseries' });
+  const buckets = createCollection(state, `${db}.${viewOn}`, bucketsOptions(options, state.version));
+  const index = defaultIndex(options);
+  if (state.version.atLeast(8, 0) && index !== undefined) buildIndexes(state, buckets, [index.stored]);
+  storeView(state, { namespace, viewOn, pipeline: [unpackStage(options, state.version)], options, type: 'timeseries' });
+}
+
+/**
+ * The index over series and times that servers make with a collection that has a `metaField` (since 6.3, seen on 8.0.10),
+ * as it is stored for the buckets and as it is listed.
+ */
+export function defaultIndex(options: Doc): { readonly stored: Doc; readonly listed: Doc } | undefined {
+  const fields = docOrEmpty(options.get('timeseries'));
+  const [time, meta] = [textOrEmpty(fields.get('timeField')), fields.get('metaField')];
+  if (typeof meta !== 'string') return undefined;
+  const spec = (key: Doc): Doc => doc(['v', new Int32(2)], ['key', key], ['name', `${meta}_1_${time}_1`]);
+  const one = new Int32(1);
+  return {
+    stored: spec(doc(['meta', one], [`control.min.${time}`, one], [`control.max.${time}`, one])),
+    listed: spec(doc([meta, one], [time, one])),
+  };
 }
 
 function listedOptions(body: Doc): Doc {
@@ -61,7 +81,7 @@ function refuseOption(name: string): void {
 }
 
 /** The options of the collection that holds the buckets. */
-function bucketsOptions(options: Doc): Doc {
+function bucketsOptions(options: Doc, version: ServerVersion): Doc {
   const timeField = textOrEmpty(docOrEmpty(options.get('timeseries')).get('timeField'));
   const dated = doc(['bsonType', 'object'], ['required', [timeField]], ['properties', doc([timeField, type('date')])]);
   const control = doc(
@@ -69,6 +89,10 @@ function bucketsOptions(options: Doc): Doc {
     ['required', ['version', 'min', 'max']],
     ['properties', doc(['version', type('number')], ['min', dated], ['max', dated], ['closed', type('bool')])],
   );
+  if (version.atLeast(8, 0)) {
+    docOrEmpty(control.get('properties')).set('count', type('number').set('minimum', new Int32(1)));
+    control.set('additionalProperties', false);
+  }
   const schema = doc(
     ['bsonType', 'object'],
     ['required', ['_id', 'control', 'data']],
@@ -79,9 +103,10 @@ function bucketsOptions(options: Doc): Doc {
 }
 
 /** The stage in the view's definition, which turns buckets into measurements on a server. */
-function unpackStage(options: Doc): Doc {
+function unpackStage(options: Doc, version: ServerVersion): Doc {
   const shown = [...docOrEmpty(options.get('timeseries'))].filter(([name]) => name !== 'granularity');
-  return doc(['$_internalUnpackBucket', new Map<string, Value>([...shown, ['exclude', []]])]);
+  const excluded: [string, Value][] = version.atLeast(8, 0) ? [] : [['exclude', []]];
+  return doc(['$_internalUnpackBucket', new Map<string, Value>([...shown, ...excluded])]);
 }
 
 function type(name: string): Doc {
