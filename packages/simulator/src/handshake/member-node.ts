@@ -86,12 +86,13 @@ export class MemberNode implements ServedNode {
   addReplyFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome): void {
     nameCodes(this.identity.version, reply);
     const applied = this.lastApplied();
-    if (this.identity.kind !== 'replicaSet' && !this.identity.version.atLeast(8)) this.#addShardingFields(reply, request, outcome, applied);
+    if (this.identity.kind !== 'replicaSet' && !this.identity.version.atLeast(8))
+      this.#addShardingFields(reply, request, outcome, applied);
     reply.set('$clusterTime', clusterTimeField(this.clock.current()));
     reply.set('operationTime', applied);
   }
 
-  /** What 5.0.7 tells every client; 8.0.10 keeps it for nodes of its cluster. */
+  /** What 5.0.7 shows every client; 8.0.10 keeps it for nodes of its cluster. */
   #addShardingFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome, applied: Timestamp): void {
     const understood = outcome !== 'unread';
     if (understood) {

@@ -123,11 +123,7 @@ export function replicaSetConfig(identity: NodeIdentity, replicaSetId: ObjectId)
     ['getLastErrorDefaults', doc(['w', new Int32(1)], ['wtimeout', new Int32(0)])],
     ['replicaSetId', replicaSetId],
   );
-  const config = doc(
-    ['_id', identity.setName],
-    ['version', new Int32(setVersion(identity))],
-    ['term', new Int32(1)],
-  );
+  const config = doc(['_id', identity.setName], ['version', new Int32(setVersion(identity))], ['term', new Int32(1)]);
   if (identity.kind === 'config') config.set('configsvr', true);
   config
     .set('members', [memberConfig])

@@ -55,7 +55,9 @@ export class ServerParameters {
   /** A router has none of its own; those of 8.0 know that of the cluster. */
   #compatibility(): Value | undefined {
     const { kind, deployment } = this.identity;
-    return kind === 'router' && !deployment.version.atLeast(8, 0) ? undefined : doc(['version', deployment.featureCompatibilityVersion]);
+    return kind === 'router' && !deployment.version.atLeast(8, 0)
+      ? undefined
+      : doc(['version', deployment.featureCompatibilityVersion]);
   }
 
   /** `getParameter` of the named ones, or of all with `"*"`. */

@@ -132,7 +132,8 @@ const codesNamedSince: ReadonlyMap<number, { readonly name: string; readonly sin
 export function nameCodes(version: ServerVersion, reply: Doc): void {
   if (version.atLeast(8, 0)) {
     dropCodeNames(reply);
-    if (reply.get('codeName') === 'Location51173') reply.set('code', new Int32(291)).set('codeName', 'NoQueryExecutionPlans');
+    if (reply.get('codeName') === 'Location51173')
+      reply.set('code', new Int32(291)).set('codeName', 'NoQueryExecutionPlans');
   }
   if (!reply.has('codeName')) return;
   for (const [code, { name, since }] of codesNamedSince) {

@@ -113,7 +113,9 @@ const actionsOf50: ReadonlyMap<string, Action> = new Map([
   ['14-replica-set:37', transaction('T', 1, 'commitTransaction', [insert('moredb', 't', { _id: 1, y: 1 })])],
 ]);
 
-/** The notes of 8.0.10 with the same actions, by those of 5.0.7: their numbers differ, as streams were read more often. */
+/**
+ * The notes of 8.0.10 with the same actions, by those of 5.0.7: their numbers differ, as streams were read more often.
+ */
 const notesOf80: readonly (readonly [of50: string, of80: string])[] = [
   ['04-events-documents:88', '8.0/04-events-documents:113'],
   ['04-events-documents:94', '8.0/04-events-documents:122'],

@@ -1,7 +1,10 @@
 /** Parts of nodes by `host:port`; the same part in the recorded and in the playing cluster is the same node. */
 export type HostRoles = ReadonlyMap<string, string>;
 
-/** The nodes of the recorded clusters: files 01 to 06, 07, 08 to 15, and the plain replica set of 14; of 8.0.10 those of each act. */
+/**
+ * The nodes of the recorded clusters: files 01 to 06, 07, 08 to 15, and the plain replica set of 14; of 8.0.10 those of
+ * each act.
+ */
 export const recordedRoles: HostRoles = new Map([
   ['127.0.0.1:28000', 'router'],
   ['127.0.0.1:28001', 'config'],

@@ -25,12 +25,7 @@ const actsOf80: readonly Act[] = [
   },
   { files: ['8.0/07-auth'], open: () => openAccessStage('8.0') },
   {
-    files: [
-      '8.0/08-reads-at-a-time',
-      '8.0/09-shard-key-hashes',
-      '8.0/10-initial-distribution',
-      '8.0/11-transactions',
-    ],
+    files: ['8.0/08-reads-at-a-time', '8.0/09-shard-key-hashes', '8.0/10-initial-distribution', '8.0/11-transactions'],
     open: () => openClusterStage('8.0'),
   },
   { files: ['8.0/12-fencing', '8.0/13-orphans'], open: () => openClusterStage('8.0') },

@@ -22,7 +22,7 @@ export interface PlayedStep {
  * A change stream may give in two batches what was recorded as one, and earlier or later: that long is waited for the
  * rest.
  */
-const eventsWaitMs = 1_000;
+const eventsWaitMs = 10_000;
 /** How long a recorded empty batch is waited for. */
 const emptyBatchMs = 40;
 /** Limit for a stream without events to pass its last one: nodes without no-ops never do. */

@@ -48,12 +48,7 @@ export const unorderedLists: readonly UnorderedList[] = [
   },
   {
     path: 'cursor.firstBatch',
-    steps: [
-      '08-reads-at-a-time:17',
-      '08-reads-at-a-time:30',
-      '8.0/08-reads-at-a-time:17',
-      '8.0/08-reads-at-a-time:30',
-    ],
+    steps: ['08-reads-at-a-time:17', '08-reads-at-a-time:30', '8.0/08-reads-at-a-time:17', '8.0/08-reads-at-a-time:30'],
     reason: 'Reads without a sort: the router returns documents in the order in which the shards answer.',
   },
   {

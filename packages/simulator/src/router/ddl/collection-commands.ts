@@ -134,7 +134,11 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   const from = requiredText(request.body, 'renameCollection');
   const to = requiredText(request.body, 'to');
   if (from === to) throw new CommandError(20, 'IllegalOperation', "Can't rename a collection to itself");
-  if (context.version.atLeast(8, 0) && databaseOf(from) !== databaseOf(to) && context.catalog.collection(from) !== undefined) {
+  if (
+    context.version.atLeast(8, 0) &&
+    databaseOf(from) !== databaseOf(to) &&
+    context.catalog.collection(from) !== undefined
+  ) {
     const shown = `Source and destination collections must be on the same database because ${from} is sharded.`;
     throw new CommandError(125, 'CommandFailed', shown);
   }

@@ -229,11 +229,15 @@ export function indexName(key: ShardKeyPattern): string {
 }
 
 /** The misspelling is that of 8.0.10. */
-function otherKeyText({ version }: RouterContext, key: ShardKeyPattern, { namespace, key: found }: ShardedCollection): string {
+function otherKeyText(
+  { version }: RouterContext,
+  key: ShardKeyPattern,
+  { namespace, key: found }: ShardedCollection,
+): string {
   if (!version.atLeast(8, 0)) return `sharding already enabled for collection ${namespace}`;
   return (
-    `Collection '${namespace}' already exists with a differnt shard key. Requested ${documentText(key.doc)} but found ` +
-    documentText(found.doc)
+    `Collection '${namespace}' already exists with a differnt shard key. ` +
+    `Requested ${documentText(key.doc)} but found ${documentText(found.doc)}`
   );
 }
 

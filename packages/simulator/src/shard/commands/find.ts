@@ -65,7 +65,8 @@ export async function find(context: CommandContext): Promise<Doc> {
   const view = state.catalog.view(namespace);
   requireExpectedCollection(context, namespace, collection);
   if (view !== undefined) return aggregateView(context, view, viewPipeline(query));
-  if (collection === undefined && namespace !== OPLOG_NAMESPACE) return missingReply(query, namespace, context.state.version);
+  if (collection === undefined && namespace !== OPLOG_NAMESPACE)
+    return missingReply(query, namespace, context.state.version);
   const source = documentSource(context, collection, query, point);
   const owner = {
     namespace,

@@ -65,8 +65,12 @@ class Batches {
   #isPossible({ cap }: Collection): boolean {
     const { state, participation } = this.context;
     const repeats = participation.retryable && (participation.session?.statements.size ?? 0) > 0;
-    return state.version.atLeast(8, 0) && participation.transaction === null && cap === undefined &&
-      (this.#tried > 0 || !repeats);
+    return (
+      state.version.atLeast(8, 0) &&
+      participation.transaction === null &&
+      cap === undefined &&
+      (this.#tried > 0 || !repeats)
+    );
   }
 
   #insertFrom(collection: Collection, document: Uint8Array): void {

@@ -30,7 +30,9 @@ export function renameCollection(context: CommandContext): Doc {
   requireExpectedCollection(context, from, source);
   if (source === undefined) {
     const elsewhere = splitNamespace(from).db !== splitNamespace(to).db && state.version.atLeast(8, 0);
-    throw failure.namespaceNotFound(elsewhere ? 'source namespace does not exist' : `Source collection ${from} does not exist`);
+    throw failure.namespaceNotFound(
+      elsewhere ? 'source namespace does not exist' : `Source collection ${from} does not exist`,
+    );
   }
   const target = state.catalog.collection(to);
   if (target !== undefined && !isTrue(request.body.get('dropTarget')))
@@ -99,7 +101,13 @@ export function convertToCapped(context: CommandContext): Doc {
   );
   const name = `${source.db}.tmp${randomName()}.convertToCapped.${source.name}`;
   const isMarked = state.version.atLeast(8, 0);
-  const copy = copyOf(state, source, name, isMarked ? inOptionOrder(new Map([...options, ['temp', true]])) : options, false);
+  const copy = copyOf(
+    state,
+    source,
+    name,
+    isMarked ? inOptionOrder(new Map([...options, ['temp', true]])) : options,
+    false,
+  );
   if (isMarked) copy.options = options;
   rename(state, copy, namespace, source);
   return new Map();

@@ -141,7 +141,7 @@ export function dataSize({ state, request }: CommandContext): Doc {
   const collection = typeof namespace === 'string' ? state.catalog.collection(namespace) : undefined;
   const count = collection?.documentCount ?? 0;
   const isLast = state.version.atLeast(8, 0);
-  const value = isLast ? Long.fromNumber : sizeValue;
+  const value = (size: number): Value => (isLast ? Long.fromNumber(size) : sizeValue(size));
   const estimate: [string, Value][] = count === 0 ? [] : [['estimate', isTrue(request.body.get('estimate'))]];
   const sizes: [string, Value][] = [
     ['size', value(collection?.documentBytes ?? 0)],

@@ -47,7 +47,7 @@ function collectionStatistics(
     if (wanted.has(part) && collection === undefined) throw missing(part, namespace);
   }
   if (collection === undefined) return found;
-  if (storage instanceof Map) 
+  if (storage instanceof Map)
     found.set('storageStats', storageStats(collection, numberOf(storage.get('scale')) ?? 1, state.version));
   if (wanted.has('count')) found.set('count', sizeValue(collection.documentCount));
   return found;

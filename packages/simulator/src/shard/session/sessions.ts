@@ -190,7 +190,8 @@ export class Sessions {
       throw new CommandError(50768, 'Location50768', message);
     }
     const number = txnNumber.toBigInt();
-    if (number < session.txnNumber) throw tooOld('Retryable write with txnNumber', 'is prohibited', session, number, this.version);
+    if (number < session.txnNumber)
+      throw tooOld('Retryable write with txnNumber', 'is prohibited', session, number, this.version);
     if (number > session.txnNumber) {
       this.abort(session);
       session.advance(txnNumber, false);

@@ -35,8 +35,8 @@ export function createTimeSeries(state: ShardState, namespace: string, body: Doc
 }
 
 /**
- * The index over series and times that servers make with a collection that has a `metaField` (since 6.3, seen on 8.0.10),
- * as it is stored for the buckets and as it is listed.
+ * The index over series and times that servers make with a collection that has a `metaField` (since 6.3, seen on
+ * 8.0.10), as it is stored for the buckets and as it is listed.
  */
 export function defaultIndex(options: Doc): { readonly stored: Doc; readonly listed: Doc } | undefined {
   const fields = docOrEmpty(options.get('timeseries'));

@@ -1,12 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareWithReply } from '../../conformance/compare-outcomes.js';
-import { askedBy, corpusFiles, isStep, nameOf, readCorpus, recordedOutcome } from '../../conformance/corpus-file.js';
+import {
+  askedBy,
+  corpusFiles,
+  isStep,
+  nameOf,
+  readCorpus,
+  recordedOutcome,
+  recordedReleases,
+  releaseOf,
+} from '../../conformance/corpus-file.js';
 import { excusedSteps } from '../../conformance/excused-steps.js';
 import type { HostRoles } from '../../conformance/host-roles.js';
 import { comparedLeaves } from '../../conformance/leaves.js';
 import { testSeed } from '../../../../../test/seed.js';
 import { perturbationKinds, perturbed, seededRandom } from '../../conformance/perturbation.js';
-import { equalMin } from '../../conformance/pinned-values.js';
+import { equalMin, equalOfRelease } from '../../conformance/pinned-values.js';
 import { programme } from '../../conformance/programme.js';
 import { Replay } from '../../conformance/replay.js';
 import { type FileScore, scoreOf } from '../../conformance/score.js';
@@ -66,6 +75,18 @@ function unseenChanges({ played, file }: FileScore, roles: HostRoles): string[] 
 function draw<T>(from: readonly T[]): T {
   return from[Math.floor(random() * from.length)] as T;
 }
+
+describe('the corpus as a whole', () => {
+  it.each(recordedReleases)('%s: as many steps equal as are known to be', (release) => {
+    const files = corpusFiles.filter((file) => releaseOf(file) === release);
+    const steps = files.reduce((sum, file) => sum + readCorpus(file).filter(isStep).length, 0);
+    const equal = files.reduce((sum, file) => sum + equalMin[file], 0);
+    expect({ equal, steps }).toEqual(equalOfRelease[release]);
+    expect(steps - equal).toBe(
+      excusedSteps.filter(({ step }) => files.some((file) => step.startsWith(`${file}:`))).length,
+    );
+  });
+});
 
 describe('excused steps', () => {
   it('are steps of the corpus, each named once and with a reason', () => {
