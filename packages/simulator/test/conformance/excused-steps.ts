@@ -68,8 +68,4 @@ export const excusedSteps: readonly ExcusedStep[] = [
     step: '8.0/13-orphans:11',
     reason: 'The simulator neither counts the orphans of a range nor notes its time and key there.',
   },
-  {
-    step: '8.0/14-replica-set:13',
-    reason: 'The simulator writes no entry for the document in which a replica set keeps the block of user writes.',
-  },
 ];

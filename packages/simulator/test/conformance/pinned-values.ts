@@ -56,12 +56,12 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '8.0/11-transactions': 15,
   '8.0/12-fencing': 27,
   '8.0/13-orphans': 26,
-  '8.0/14-replica-set': 32,
+  '8.0/14-replica-set': 33,
   '8.0/15-attributes': 86,
 };
 
 /** The same of each release: what the last lines of `npm run conformance` say. */
 export const equalOfRelease: Readonly<Record<RecordedRelease, { readonly equal: number; readonly steps: number }>> = {
   '5.0': { equal: 4501, steps: 4508 },
-  '8.0': { equal: 950, steps: 966 },
+  '8.0': { equal: 951, steps: 966 },
 };
