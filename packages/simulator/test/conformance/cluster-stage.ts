@@ -19,7 +19,7 @@ const oplogBytesMax = 1024 * 1024 * 1024;
 const recordedSetName = 'plain';
 
 /** Two shards behind one router, without access control. */
-export async function openClusterStage(version: RecordedRelease): Promise<Stage> {
+export async function openClusterStage(version: RecordedRelease = '5.0'): Promise<Stage> {
   const cluster = await startCluster({ version, shards: 2, noopIntervalMs, oplogBytesMax, balancerRoundMs: 0 });
   const hosts = new Map([
     ['router', cluster.router],
@@ -35,7 +35,7 @@ export async function openClusterStage(version: RecordedRelease): Promise<Stage>
 }
 
 /** A plain replica set of one member. */
-export async function openReplicaSetStage(version: RecordedRelease): Promise<Stage> {
+export async function openReplicaSetStage(version: RecordedRelease = '5.0'): Promise<Stage> {
   const set = await startReplicaSet({ version, setName: recordedSetName, noopIntervalMs: noNoops });
   const hosts = new Map([['replicaset', set.host]]);
   return NodeStage.open({
