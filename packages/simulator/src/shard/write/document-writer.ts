@@ -119,7 +119,10 @@ export class DocumentWriter {
   insertTogether(collection: Collection, documents: readonly Uint8Array[]): boolean {
     const trial = new Transaction(LATEST);
     try {
-      for (const document of documents) collection.insert(document, { time: PENDING, transaction: trial });
+      for (const document of documents) {
+        refuseTooLargeWithKey(document, collection.target.shardKey);
+        collection.insert(document, { time: PENDING, transaction: trial });
+      }
     } catch (error) {
       trial.rollBack();
       if (error instanceof CommandError || error instanceof HeldByTransaction) return false;
