@@ -17,7 +17,7 @@ export function needsText({ topology, needs = [] }: Pick<Probe, 'topology' | 'ne
 
 /** The releases of real servers that the sentence covers and on which probes were run; `no` for none. */
 function runText(probe: Probe): string {
-  const versions = recordedVersions.filter((version) => isFor(probe, version));
+  const versions = probe.isUntried === true ? [] : recordedVersions.filter((version) => isFor(probe, version));
   return versions.length === 0 ? 'no' : versions.map((version) => version.join('.')).join(', ');
 }
 

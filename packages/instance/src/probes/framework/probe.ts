@@ -33,6 +33,8 @@ export interface Probe {
   readonly source: string;
   /** What Convoy cannot promise if it does not hold. */
   readonly otherwise: string;
+  /** It has never run on real servers, also not of the recorded releases that it is about. */
+  readonly isUntried?: true;
   /**
    * Asks the servers in the scratch database.
    * @throws DoesNotHold, NotTried
