@@ -74,7 +74,7 @@ describe('an index that the destination is still building', () => {
       await instance.accepted('start', startBody());
       await instance.untilCanCommit();
       await hold('cluster1', 'alwaysOn');
-      await source.createIndex({ a: 1 });
+      await source.createIndex({ a: 1 }, {}, {});
       await untilBuilding(destination, 'a_1');
       expect(await untilNamed(instance)).toMatch(/^The destination is still building a_1 of shop\.orders\./);
     }
@@ -100,7 +100,7 @@ describe('an index that the destination is still building', () => {
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
     await hold('cluster1', 'alwaysOn');
-    await source.createIndex({ a: 1 });
+    await source.createIndex({ a: 1 }, {}, {});
     await instance.accepted('commit');
     await untilBuilding(destination, 'a_1');
     const waiting = await instance.until(
@@ -118,7 +118,7 @@ describe('an index that the destination is still building', () => {
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
     await hold('cluster1', 'alwaysOn');
-    const given = destination.createIndex({ b: 1 }).catch((error: unknown) => error);
+    const given = destination.createIndex({ b: 1 }, {}, {}).catch((error: unknown) => error);
     await untilBuilding(destination, 'b_1');
     await source.db.command({ collMod: 'orders', validator: { a: { $gt: 0 } } });
     expect(await given).toMatchObject({ code: 276 });
@@ -134,7 +134,7 @@ describe('an index that the source is still building', () => {
   /** Begins a unique index over documents with the same key: it cannot be finished. */
   async function beginUnique(): Promise<[Promise<unknown>]> {
     await hold('cluster0', 'alwaysOn');
-    const ended = source.createIndex({ a: 1 }, { unique: true }).catch((error: unknown) => error);
+    const ended = source.createIndex({ a: 1 }, { unique: true }, {}).catch((error: unknown) => error);
     await untilBuilding(source, 'a_1');
     return [ended];
   }
@@ -175,7 +175,7 @@ describe('an index that the source is still building', () => {
 
 it('an index that becomes a TTL index becomes one on the destination without another build', async () => {
   await open('8.0');
-  await source.createIndex({ a: 1 });
+  await source.createIndex({ a: 1 }, {}, {});
   await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
