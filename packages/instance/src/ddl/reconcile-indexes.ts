@@ -203,20 +203,19 @@ function isWanted(index: Document, wanted: ReadonlyMap<string, Document>): boole
 }
 
 /**
- * Drops indexes. A missing index or collection is no error. One that the destination's shard key needs stays, where
- * that is not the planned key, or the planned index has arrays: the comparison of the definitions names it.
+ * Drops indexes; a missing index or collection is no error.
+ * @throws the refusal of an index that the destination's shard key needs, once the others are gone: where that is not
+ * the planned key, or the planned index has arrays. Until it can be dropped no commit is offered.
  */
 async function dropEach(building: IndexBuilding, found: CatalogEntry, indexes: readonly Document[]): Promise<void> {
+  const refusals: unknown[] = [];
   for (const { name } of indexes) {
     try {
       await dropIndex(building, found, name as string);
     } catch (error) {
-      if (!keepsIndex.has(codeOf(error))) throw error;
+      if (codeOf(error) === serverErrorCode.cannotDropShardKeyIndex) refusals.push(error);
+      else if (codeOf(error) !== serverErrorCode.namespaceNotFound) throw error;
     }
   }
+  if (refusals.length > 0) throw refusals[0];
 }
-
-const keepsIndex: ReadonlySet<number | null> = new Set([
-  serverErrorCode.namespaceNotFound,
-  serverErrorCode.cannotDropShardKeyIndex,
-]);

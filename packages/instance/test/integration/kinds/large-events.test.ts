@@ -22,8 +22,10 @@ it.each(sampled<ReleaseSeries>(['5.0', '7.0']))(
     await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
-    // The event has the `_id` twice.
-    await ordersOf(fixture.cluster0).insertOne(large);
+    // The event has the `_id` twice. From 6.0 on servers refuse the insert, whose entry would have it twice as well.
+    const { _id, v } = large;
+    await ordersOf(fixture.cluster0).insertOne({ _id, v: release === '5.0' ? v : '' });
+    if (release !== '5.0') await ordersOf(fixture.cluster0).updateOne({ _id }, { $set: { v } });
     await ordersOf(fixture.cluster0).insertOne({ _id: 'last', v: 'z' });
     await expect.poll(() => ordersOf(fixture.cluster1).estimatedDocumentCount()).toBe(3);
     await instance.untilCanCommit();

@@ -285,7 +285,7 @@ it('indexes are not built if none were requested', async () => {
   expect(await changesFor([a], [], 'shardKey')).toEqual([]);
 });
 
-it('an index that the destination refuses to drop for its shard key stays, and the others go', async () => {
+it('an index that the destination refuses to drop for its shard key is a difference, and the others go', async () => {
   const there = [a, { ...a, key: { a: 1, tags: 1 }, name: 'with arrays' }, { ...a, key: { b: 1 }, name: 'b_1' }];
   const dropped: unknown[] = [];
   const client = new FakeNodeClient('router', {
@@ -300,6 +300,7 @@ it('an index that the destination refuses to drop for its shard key stays, and t
   const destination = fakeCluster({ router: client, version: [8, 0, 10] });
   const rules = { source: { shardIds: ['s0'] }, destination, indexScope: 'all', remap: noRemap } as const;
   const { plan } = planCollection(entryOf(there.slice(1, 2), 'a'), rules);
-  await reconcileIndexes({ destination, confirm: confirmed }, plan, entryOf(there, 'a'), never);
+  const ended = reconcileIndexes({ destination, confirm: confirmed }, plan, entryOf(there, 'a'), never);
+  await expect(ended).rejects.toMatchObject({ code: 370 });
   expect(dropped).toEqual(['b_1']);
 });

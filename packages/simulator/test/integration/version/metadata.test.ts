@@ -83,7 +83,7 @@ describe('metadata of a sharded cluster by release', () => {
     ['5.0', 13, '5.0.7'],
     ['6.0', 17, '6.0.14'],
     ['7.0', 21, '7.0.16'],
-    ['8.0', 25, '8.0.13'],
+    ['8.0', 25, '8.0.10'],
   ] as const)('%s says its version, wire version %i', async (version, wireVersion, text) => {
     const client = await clusterOf(version);
     const admin = client.db('admin');
