@@ -4,7 +4,7 @@ import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
 import { sampled } from '../../test/seed.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilProgress, untilTaken } from '../fleet.js';
 import { needs } from '../requirements.js';
-import { allowDirectReads, runDdl, changeDocuments, database, holdBuilds, loadSource, stopExpiry } from './source.js';
+import { refuseDirectReads, runDdl, changeDocuments, database, holdBuilds, loadSource, stopExpiry } from './source.js';
 
 /** Users of 8.0 may read the shards only with a role; without it the source is read through its router. */
 const variants = [
@@ -36,7 +36,7 @@ for (const { release, access } of sampled(variants)) {
       const canBlock = release !== '5.0';
       await stopExpiry(clusters.source);
       await loadSource(source, clusters.source);
-      if (release === '8.0' && access === 'direct') await allowDirectReads(clusters.source);
+      if (access === 'router') await refuseDirectReads(clusters.source);
       await using fleet = await clusters.startFleetHere({ ...slowCopy, shards: { cluster0: migratorCredentials } });
       const { client } = fleet.coordinator;
 

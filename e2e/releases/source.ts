@@ -131,9 +131,9 @@ export function holdBuilds(cluster: TestCluster, mode: 'alwaysOn' | 'off'): Prom
   return onShards(cluster, { configureFailPoint: 'hangAfterInitializingIndexBuild', mode });
 }
 
-/** From 8.0 on the migrator may read shards without their router. */
-export function allowDirectReads(cluster: TestCluster): Promise<void> {
+/** Takes the role from the migrator with which it may read shards of 8.0 without their router. */
+export function refuseDirectReads(cluster: TestCluster): Promise<void> {
   return eachShard(cluster, async (shard) => {
-    await shard.db('admin').command({ grantRolesToUser: 'migrator', roles: ['directShardOperations'] });
+    await shard.db('admin').command({ revokeRolesFromUser: 'migrator', roles: ['directShardOperations'] });
   });
 }

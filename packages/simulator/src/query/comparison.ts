@@ -1,4 +1,4 @@
-import { BSONRegExp, MaxKey, MinKey } from 'bson';
+import { BSONRegExp, BSONSymbol, MaxKey, MinKey } from 'bson';
 import type { Collation } from '../bson/collation.js';
 import { compareValues, typeRank } from '../bson/compare.js';
 import { ElementType } from '../bson/element-type.js';
@@ -71,7 +71,8 @@ function memberTest(values: readonly Value[]): LeafTest {
 }
 
 function keyOf(value: Value): string {
-  return typeof value === 'string' ? `s${value}` : encodeKeyString([value]).toString('latin1');
+  const text = value instanceof BSONSymbol ? value.value : value;
+  return typeof text === 'string' ? `s${text}` : encodeKeyString([value]).toString('latin1');
 }
 
 /**
