@@ -34,7 +34,7 @@ export interface DrainedRound {
   round: number;
   /** Source writes after the commit time, without the two below. */
   eventsAbove: number;
-  /** Creations and drops of collections after it: by users, or because a database moves to another shard. */
+  /** Creations of collections and indexes, and drops: by users, or because a database moves to another shard. */
   createsAndDrops?: number;
   /** UUIDs of the collections with deletes after it. */
   deletedIn?: string[];

@@ -18,6 +18,8 @@ const megabyte = 2 ** 20;
  * its size.
  */
 const secondsBetweenCheckpoints = '1';
+/** A member's journal takes 200 MB by default before it has any data, and ten members run in a test of two clusters. */
+const journalGrows = 'log=(prealloc=false),file_extend=(log=4MB)';
 
 /** Starts a server on a free port of 127.0.0.1; returns its `host:port` once it accepts connections. */
 export type Launch = (server: string, program: 'mongod' | 'mongos', args: readonly string[]) => Promise<string>;
@@ -34,7 +36,8 @@ export type Shape = Pick<TestClusterOptions, 'topology' | 'withUsers' | 'routers
 /** Arguments of every mongod: small caches, and the requested oplog size. */
 export function storageArguments(dataPath: string, oplogBytes: number | undefined): string[] {
   const oplogMegabytes = oplogBytes === undefined ? oplogMegabytesDefault : Math.ceil(oplogBytes / megabyte);
-  const args = ['--dbpath', dataPath, '--wiredTigerCacheSizeGB', cacheSizeGB, '--oplogSize', String(oplogMegabytes)];
+  const engine = ['--wiredTigerCacheSizeGB', cacheSizeGB, '--wiredTigerEngineConfigString', journalGrows];
+  const args = ['--dbpath', dataPath, ...engine, '--oplogSize', String(oplogMegabytes)];
   return oplogBytes === undefined ? args : [...args, '--syncdelay', secondsBetweenCheckpoints];
 }
 

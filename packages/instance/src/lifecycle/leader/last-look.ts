@@ -51,9 +51,9 @@ async function lookForLate(deps: LeaderDependencies, catalog: Catalog, signal: A
 }
 
 /**
- * Late writes by users. Creations and drops of collections are none where databases may move and did nothing else, and
- * deletes in TTL collections are none under the UUIDs that they have got by moving. A user may have dropped a
- * collection before the first look and filled it again until the catalog was read: a second look sees these writes.
+ * Late writes by users. Creations of collections and indexes, and drops, are none where databases may move and did
+ * nothing else; deletes in TTL collections are none under the UUIDs that they have got by moving. A user may have
+ * dropped a collection before the first look and filled it again until the catalog was read: a second look sees that.
  */
 async function countLate(
   deps: MigrationDependencies,

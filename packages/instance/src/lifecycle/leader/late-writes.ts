@@ -6,7 +6,7 @@ import type { MigrationView } from '../migration/migration-watch.js';
 export interface LateWrites {
   /** Changes of documents and of definitions, without the two below. */
   writes: number;
-  /** Creations and drops of collections: by users, or because a database moves to another shard. */
+  /** Creations of collections and indexes and drops: by users, or because a database moves to another shard. */
   createsAndDrops: number;
   /** Collections with deletes. */
   collectionsWithDeletes: number;

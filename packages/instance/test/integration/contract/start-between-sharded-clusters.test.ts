@@ -71,19 +71,15 @@ describe('options that need a source of 6.0', () => {
     );
   });
 
-  it('refuses enableUserWriteBlocking with a source older than 6.0', async () => {
-    const wrong = startBody({ enableUserWriteBlocking: true });
-    await refusesThenAccepts(
-      fixture,
-      wrong,
-      { status: 422, error: 'writeBlockingNeedsSource60' },
-      startBody({ enableUserWriteBlocking: false }),
-    );
-  });
-
-  it('refuses reversible with a source older than 6.0', async () => {
-    const wrong = startBody({ reversible: true, enableUserWriteBlocking: true });
-    await refusesThenAccepts(fixture, wrong, { status: 422, error: 'reversibleNeedsSource60' }, startBody());
+  it('refuses enableUserWriteBlocking and reversible with a source older than 6.0', async () => {
+    await using older = await Fixture.open({ shards: 1 }, { shards: 1 }, { cluster0: '5.0' });
+    await older.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
+    await using instance = await older.startInstance();
+    const blocking = { enableUserWriteBlocking: true };
+    await refuses(older, instance, startBody(blocking), { status: 422, error: 'writeBlockingNeedsSource60' });
+    const reversible = startBody({ ...blocking, reversible: true });
+    await refuses(older, instance, reversible, { status: 422, error: 'reversibleNeedsSource60' });
+    await accepts(instance, startBody({ enableUserWriteBlocking: false }));
   });
 });
 

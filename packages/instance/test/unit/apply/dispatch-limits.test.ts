@@ -79,14 +79,14 @@ describe('the ceiling', () => {
     expect(dispatcher.writesAboveCeiling).toEqual({ writes: 0, createsAndDrops: 0, deletedIn: new Set() });
   });
 
-  it('counts creations and drops of collections above it apart from other changes of definitions', () => {
+  it('counts above it what a move of a database shows apart from other changes of definitions', () => {
     const dispatcher = fixture.dispatcherOf();
     dispatcher.setCeiling(20n);
-    const changes = ['create', 'drop', 'rename', 'dropDatabase'].map((operation) =>
+    const changes = ['create', 'createIndexes', 'drop', 'rename', 'dropIndexes', 'dropDatabase'].map((operation) =>
       ddlEventOf(operation, 21n, collectionOf()),
     );
     dispatcher.route(step(changes, 30n));
-    expect(dispatcher.writesAboveCeiling).toMatchObject({ writes: 2, createsAndDrops: 2 });
+    expect(dispatcher.writesAboveCeiling).toMatchObject({ writes: 3, createsAndDrops: 3 });
   });
 
   it('counts renames above it from excluded namespaces: $out replaces a collection by one of its own', () => {
