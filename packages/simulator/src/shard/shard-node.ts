@@ -208,7 +208,7 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
       collection = catalog.addCollection(namespace, options, timeKey(clusterTime), uuid);
       oplog.append(clusterTime, [createOperation(collection, !shown)]);
     }
-    buildIndexes(this.#state, collection, indexes, { fromMigrate: true });
+    buildIndexes(this.#state, collection, indexes, { fromMigrate: !shown });
   }
 
   viewsOf(db: string): readonly View[] {
