@@ -45,8 +45,10 @@ describe('sharding belongs to a replica set that moves to a sharded cluster', ()
   });
 
   it('refuses reversible', async () => {
+    await using newer = await Fixture.open('replicaSet', { shards: 1 }, { cluster0: '8.0', cluster1: '8.0' });
+    await newer.cluster0.client.db('shop').collection('orders').insertOne({});
     const wrong = { ...unsharded, reversible: true, enableUserWriteBlocking: true };
-    await refusesThenAccepts(fixture, wrong, { status: 422, error: 'reversibleNeedsSource60' }, unsharded);
+    await refusesThenAccepts(newer, wrong, { status: 422, error: 'reversibleUnsupportedTopology' }, unsharded);
   });
 
   it('refuses sharding between two replica sets', async () => {
