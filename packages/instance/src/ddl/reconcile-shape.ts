@@ -5,7 +5,8 @@ import { mapBounded } from '../catalog/map-bounded.js';
 import type { MayPass } from '../catalog/make/index-building.js';
 import { IndexBuilds, type IndexBuildProgress } from '../catalog/make/index-builds.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
-import { isRefusedByDocument } from '../cluster/failure.js';
+import { codeOf, isRefusedByDocument } from '../cluster/failure.js';
+import { serverErrorCode } from '../cluster/server-error-code.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { drop, type LedDestination, findByUuid } from './destination-collections.js';
 import { abandonBuilds, reconcileIndexes } from './reconcile-indexes.js';
@@ -33,8 +34,8 @@ export interface ShapeDependencies extends LedDestination, PlanRules {
  * states, so callers may repeat it at any time.
  * @param source as just read, with requested shard keys
  * @param found the destination's catalog with the same filter of the source's namespaces
- * @throws what the clients throw; `indexNotSupported` if the destination refuses an index. At the end, the error of a
- * build that may succeed later (`isRefusedByDocument`)
+ * @throws what the clients throw; `indexNotSupported` if the destination refuses an index. Once
+ * all others are in line, the error of a build or drop that may succeed later (`isRefusedByDocument`, `isKeptForKey`)
  */
 export async function reconcileShape(
   deps: ShapeDependencies,
@@ -68,13 +69,18 @@ export async function reconcileShape(
       await reconcileIndexes(deps, plan, there, signal);
       progress.finish(plan);
     } catch (error) {
-      if (!isRefusedByDocument(error)) throw error;
+      if (!isRefusedByDocument(error) && !isKeptForKey(error)) throw error;
       passing.push(error);
     }
   });
   await reconcileViews(deps, source.filter(({ type }) => type === 'view').map(planned), found, signal);
   await dropStrays(deps, found, signal);
   if (passing.length > 0) throw passing[0];
+}
+
+/** From 6.0 on, servers keep the last index of a shard key: until the key changes, or another index supports it. */
+function isKeptForKey(error: unknown): boolean {
+  return codeOf(error) === serverErrorCode.cannotDropShardKeyIndex;
 }
 
 /**

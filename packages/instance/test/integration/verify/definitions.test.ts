@@ -67,8 +67,8 @@ const beyondReread = found.filter(
 async function expectFound(migration: EmbeddedMigration, expected: readonly object[]): Promise<void> {
   expect(await migration.end()).toBe('catalogDiffers');
   const mismatches = await migration.mismatches();
-  expect(mismatches).toHaveLength(expected.length);
   expect(mismatches).toEqual(expect.arrayContaining(expected.map((one) => expect.objectContaining(one) as unknown)));
+  expect(mismatches, JSON.stringify(mismatches)).toHaveLength(expected.length);
   expect(await migration.destination.db('convoy_metadata').collection('migration').findOne()).toMatchObject({
     canWrite: false,
   });
