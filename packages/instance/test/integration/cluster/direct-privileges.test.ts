@@ -29,12 +29,10 @@ test('a shard whose user may not read by UUID is not read directly, and the priv
     try {
       return await client.db('db').command(command);
     } catch (error) {
-      const { code, message } = error as MongoServerError;
-      return [code, message.split('{')[0]];
+      return (error as MongoServerError).code;
     }
   };
-  for (const name of ['find', 'count', 'listIndexes'])
-    expect(await refusal({ [name]: collection })).toEqual([13, 'not authorized on db to execute command ']);
+  for (const name of ['find', 'count', 'listIndexes']) expect(await refusal({ [name]: collection })).toBe(13);
 
   const open = () =>
     openCluster('cluster0', servers.connectionString, { direct: true, shardCredentials: reader, signal });
@@ -52,6 +50,13 @@ test('a shard whose user may not read by UUID is not read directly, and the priv
     roles: [],
   });
   await admin.command({ grantRolesToUser: reader.user, roles: ['byUuid'] });
-  expect(await refusal({ find: collection })).toEqual([26, expect.anything()]);
+  expect(await refusal({ find: collection })).toBe(26);
+  if (servers.version[0] >= 8) {
+    await expect(open()).rejects.toMatchObject({
+      error: 'shardsNotReachable',
+      errorDescription: expect.stringContaining('lacks the role directShardOperations') as string,
+    });
+    await admin.command({ grantRolesToUser: reader.user, roles: ['directShardOperations'] });
+  }
   await (await open()).close();
 });
