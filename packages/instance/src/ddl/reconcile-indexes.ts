@@ -63,8 +63,8 @@ export async function reconcileIndexes(
   const kept = present.filter((index) => !inTheWay.includes(index));
   const substitutes = await dropInTheWay(building, plan, found, inTheWay, kept);
   if (substitutes.length > 0) {
-    const ofKey = wanted.filter((index) => supportsKey(plan, [index]));
-    await buildIndexes(building, plan, ofKey);
+    // One is enough, and there may be no room for another one yet.
+    await buildIndexes(building, plan, wanted.filter((index) => supportsKey(plan, [index])).slice(0, 1));
     // The others may need its room.
     await dropEach(building, found, substitutes);
   }

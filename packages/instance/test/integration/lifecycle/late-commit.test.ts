@@ -25,9 +25,13 @@ afterAll(async () => {
   for (const cluster of clusters) await cluster.close();
 });
 
-/** Lets a command of the tasks' records fail for as long as it is on, as if their shard were away. */
+/**
+ * Lets a command of the tasks' records fail for as long as it is on, with the answer of a router whose shard is away
+ * (FailedToSatisfyReadPreference). With a code of a server that shuts down (91), drivers give up the connections of all
+ * other commands too: 8.0.10 sends no `topologyVersion` beside it, by which they see that nothing has changed.
+ */
 async function withhold(command: 'find' | 'update', mode: 'alwaysOn' | 'off'): Promise<void> {
-  const data = { failCommands: [command], namespace: 'convoy_metadata.tasks', errorCode: 91 };
+  const data = { failCommands: [command], namespace: 'convoy_metadata.tasks', errorCode: 133 };
   await destination
     .db('admin')
     .command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });

@@ -1,5 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
+import { indexesMax } from '../../../src/catalog/index-spec.js';
 import { planCollection } from '../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry, InconsistentIndex } from '../../../src/catalog/namespace.js';
 import { reconcileIndexes } from '../../../src/ddl/reconcile-indexes.js';
@@ -36,7 +37,7 @@ function startsWith(key: unknown, field: string): boolean {
   return [...(key instanceof Map ? key.keys() : Object.keys(key as Document))][0] === field;
 }
 
-/** All commands that were sent. The destination refuses to drop the last index of a shard key. */
+/** All commands that were sent. The destination refuses to drop the last index of a shard key, and one too many. */
 async function sentFor(
   source: Document[],
   there: Document[],
@@ -51,7 +52,9 @@ async function sentFor(
   const client = new FakeNodeClient('router', {
     listIndexes: () => ({ cursor: { firstBatch: present } }),
     createIndexes: (_database, command) => {
-      present = [...present, ...(command.indexes as Document[])];
+      const added = (command.indexes as Document[]).filter(({ name }) => present.every((one) => one.name !== name));
+      present = [...present, ...added];
+      if (present.length > indexesMax) throw serverError(67);
       return {};
     },
     aggregate: () => ({ cursor: { firstBatch: present.map((spec) => ({ shard: 's0', spec })) } }),
@@ -179,6 +182,13 @@ it.each<[string, Document[], Document[], string, string[]]>([
     [...many, a],
     'a',
     ['drop f0', 'build convoy_substitute', 'drop a_1', 'build other', 'drop convoy_substitute', 'build f0'],
+  ],
+  [
+    'gets one of two new ones for it, then the other in the room of the substitute',
+    [...many.slice(1), { ...a, key: { a: 1, c: 1 } }, { v: 2, key: { a: 1, d: 1 }, name: 'meanwhile' }],
+    [...many, { ...a, key: { a: 1, b: 1 } }],
+    'a',
+    ['drop f0', 'build convoy_substitute', 'drop a_1', 'build a_1', 'drop convoy_substitute', 'build meanwhile'],
   ],
   [
     'needs none beside a longer one',
