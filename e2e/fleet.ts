@@ -34,9 +34,11 @@ const phaseLimit_ms = 180_000;
 
 type Topology = TestClusterOptions['topology'];
 
-interface Topologies extends Pick<TestClusterOptions, 'release' | 'withUsers' | 'members'> {
+interface Topologies extends Pick<TestClusterOptions, 'release' | 'withUsers' | 'members' | 'tls'> {
   source: Topology;
   destination: Topology;
+  /** The clusters whose config server is one of the shards. */
+  configShards?: readonly ('source' | 'destination')[];
   /** See `TestClusterOptions`. */
   sourceOplogBytes?: number;
 }
@@ -96,8 +98,13 @@ export class Clusters implements AsyncDisposable {
       }
     });
     const closers = new Closers();
-    const { release, withUsers = false, members = 1 } = topologies;
-    const servers = { ...(release !== undefined && { release }), withUsers, members };
+    const { release, withUsers = false, members = 1, tls, configShards = [] } = topologies;
+    const servers = {
+      ...(release !== undefined && { release }),
+      withUsers,
+      members,
+      ...(tls !== undefined && { tls }),
+    };
     const start = async (name: 'source' | 'destination', oplogBytes?: number) =>
       closers.use(
         await startTestCluster({
@@ -106,6 +113,7 @@ export class Clusters implements AsyncDisposable {
           topology: topologies[name],
           folder,
           isHere: true,
+          configShard: configShards.includes(name),
           ...servers,
           ...(oplogBytes !== undefined && { oplogBytes }),
         }),

@@ -115,7 +115,8 @@ async function readShardKeys(client: MongoClient): Promise<Map<string, Document>
   const entries = await client
     .db('config')
     .collection<{ _id: string; key?: Document; unique?: boolean; dropped?: boolean }>('collections')
-    .find()
+    // From 8.0 on it also lists collections that are not sharded, but off their primary shard.
+    .find({ unsplittable: { $ne: true } })
     .toArray();
   return new Map(
     entries

@@ -20,6 +20,9 @@ const testUserNames = Object.keys(roles) as TestUser[];
 const directRoleRelease = 8;
 const directRole = 'directShardOperations';
 
+/** The id of a config server among the shards. */
+export const configShardId = 'config';
+
 /** What a user holds on a router or a replica set, or on a shard itself. */
 function rolesOf(user: TestUser, isShard: boolean, release: number): string[] {
   return [...roles[user], ...(user === 'migrator' && isShard && release >= directRoleRelease ? [directRole] : [])];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Child } from '../process/child.js';
 import { freePort } from '../process/free-port.js';
 import { type Launch, startServers, storageArguments, waitingForConnections } from './real-servers.js';
+import { tlsArguments } from './server-tls.js';
 import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
@@ -11,9 +12,12 @@ const readyWithin_ms = 60_000;
 
 /** A cluster of `mongod` and `mongos` processes from `binaries`, one member per replica set. */
 export async function startBinariesCluster(options: TestClusterOptions, binaries: string): Promise<TestCluster> {
-  const { name, oplogBytes, withUsers = false, folder } = options;
+  const { name, oplogBytes, withUsers = false, tls, folder } = options;
   const children = new Map<string, Child>();
-  const security = withUsers ? ['--keyFile', keyFile(folder.file(`${name}-key`))] : [];
+  const security = [
+    ...(withUsers ? ['--keyFile', keyFile(folder.file(`${name}-key`))] : []),
+    ...(tls === undefined ? [] : tlsArguments(tls)),
+  ];
   const launch: Launch = async (server, program, args) => {
     const port = await freePort();
     const dataPath = folder.file(`${name}-${server}`);

@@ -22,6 +22,7 @@ const withKey = `umask 077; printf %s "$1" > ${keyPath}; shift; exec "$@"`;
  */
 export async function startContainersCluster(options: TestClusterOptions, image: string): Promise<TestCluster> {
   const { name, oplogBytes, withUsers, folder } = options;
+  if (options.tls !== undefined) throw new Error('Only clusters of binaries have TLS: containers lack its files.');
   const { GenericContainer, Wait } = await import('testcontainers');
   const containers: StartedTestContainer[] = [];
   const key = withUsers === true ? randomBytes(96).toString('base64') : undefined;

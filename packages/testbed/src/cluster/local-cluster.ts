@@ -6,10 +6,11 @@ import {
   startReplicaSet,
 } from '@convoy/simulator';
 import { ScratchFolder } from '../process/scratch-folder.js';
-import { addresses, directTo, loginAs, membersOf, testUsers } from './access-control.js';
+import { addresses, configShardId, directTo, loginAs, membersOf, testUsers } from './access-control.js';
 import { backendVersion } from './backend-version.js';
 import { startBinariesCluster } from './binaries-cluster.js';
 import { startContainersCluster } from './containers-cluster.js';
+import { adminCommand } from './real-servers.js';
 import { serverVersion } from './server-version.js';
 import { serversOf } from './servers-of.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
@@ -17,7 +18,7 @@ import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 /** A cluster for a test that runs in the same process as the tested code. */
 export interface LocalClusterOptions extends Pick<
   TestClusterOptions,
-  'side' | 'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'release'
+  'side' | 'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'release' | 'configShard' | 'tls'
 > {
   /** Interval of no-op oplog entries of idle simulated shards, in milliseconds; real ones write one every second. */
   readonly noopInterval_ms?: number;
@@ -33,10 +34,14 @@ export type LocalCluster = Pick<TestCluster, 'backend' | 'connectionString' | 'c
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   const servers = serversOf(options.side);
   if (servers.kind === 'simulator' || !(await isRelease(options))) return simulate(options);
-  const { topology, oplogBytes, withUsers = false, routers } = options;
+  const { topology, oplogBytes, withUsers = false, routers, configShard = false, tls } = options;
   const folder = ScratchFolder.create('servers');
-  const sizes = { ...(oplogBytes !== undefined && { oplogBytes }), ...(routers !== undefined && { routers }) };
-  const wanted = { name: 'servers', topology, withUsers, folder, ...sizes };
+  const more = {
+    ...(oplogBytes !== undefined && { oplogBytes }),
+    ...(routers !== undefined && { routers }),
+    ...(tls !== undefined && { tls }),
+  };
+  const wanted = { name: 'servers', topology, withUsers, folder, configShard, ...more };
   const cluster = await (servers.kind === 'binaries'
     ? startBinariesCluster(wanted, servers.folder)
     : startContainersCluster(wanted, servers.image));
@@ -72,13 +77,14 @@ export async function startSimulatedHere(options: LocalClusterOptions): Promise<
 
 /** A simulated cluster, and each shard's `host:port` by id. */
 async function simulate(options: LocalClusterOptions): Promise<LocalCluster & { hosts: ReadonlyMap<string, string> }> {
-  const { topology, oplogBytes, withUsers = false, release, noopInterval_ms } = options;
+  const { topology, oplogBytes, withUsers = false, release, noopInterval_ms, configShard = false, tls } = options;
+  if (tls !== undefined) throw new Error('Simulated servers have no TLS.');
   const major = Number.parseInt(release ?? '5', 10);
   const given = {
     ...(release !== undefined && { version: release }),
     ...(withUsers && {
       auth: {
-        users: testUsers(false, major),
+        users: testUsers(configShard, major),
         ...(topology !== 'replicaSet' && { shardUsers: testUsers(true, major) }),
       },
     }),
@@ -88,10 +94,12 @@ async function simulate(options: LocalClusterOptions): Promise<LocalCluster & { 
   const simulated =
     topology === 'replicaSet'
       ? await startMember(given)
-      : await startSharded(topology.shards, { ...given, routers: options.routers ?? 1 });
+      : await startSharded(topology.shards, { ...given, routers: options.routers ?? 1 }, configShard);
+  const reached = addresses(simulated.connectionString, withUsers);
+  if (configShard) await adminCommand(reached.connectionStringOf('root'), { transitionFromDedicatedConfigServer: 1 });
   return {
     backend: 'simulator',
-    ...addresses(simulated.connectionString, withUsers),
+    ...reached,
     hosts: simulated.hosts,
     close: () => simulated.close(),
   };
@@ -111,8 +119,13 @@ async function startMember(options: ReplicaSetOptions): Promise<Simulated> {
 }
 
 /** The simulator's own connection string names only its first router. */
-async function startSharded(shards: number, options: Omit<ClusterOptions, 'shards'>): Promise<Simulated> {
-  const cluster = await startCluster({ shards, ...options });
+async function startSharded(
+  shards: number,
+  options: Omit<ClusterOptions, 'shards'>,
+  configShard: boolean,
+): Promise<Simulated> {
+  const cluster = await startCluster({ shards: configShard ? shards - 1 : shards, ...options });
   const hosts = new Map(cluster.shards.map((host, index) => [`shard${index}`, host]));
+  if (configShard) hosts.set(configShardId, cluster.config);
   return { connectionString: `mongodb://${cluster.routers.join(',')}/`, hosts, close: () => cluster.close() };
 }

@@ -1,7 +1,8 @@
 import { MongoClient, MongoServerError, type Document } from 'mongodb';
 import { pollUntil } from '../process/poll-until.js';
-import { addresses, loginAs, makeUsers } from './access-control.js';
-import type { TestCluster, TestClusterOptions } from './test-cluster.js';
+import { addresses, configShardId, loginAs, makeUsers } from './access-control.js';
+import { withTls } from './server-tls.js';
+import type { TestCluster, TestClusterOptions, TestTls } from './test-cluster.js';
 
 /** Log line of a mongod or mongos that accepts connections (structured log of 4.4 and later). */
 export const waitingForConnections = /Waiting for connections/;
@@ -27,11 +28,17 @@ export type Launch = (server: string, program: 'mongod' | 'mongos', args: readon
 /** The parts of a cluster, whatever started its servers. */
 export type Described = Pick<
   TestCluster,
-  'kind' | 'connectionString' | 'connectionStringOf' | 'shardIds' | 'shardConnectionString' | 'members'
+  | 'kind'
+  | 'connectionString'
+  | 'connectionStringOf'
+  | 'shardIds'
+  | 'shardConnectionString'
+  | 'configConnectionString'
+  | 'members'
 >;
 
 /** What a cluster of real servers is made of. */
-export type Shape = Pick<TestClusterOptions, 'topology' | 'withUsers' | 'routers' | 'members'>;
+export type Shape = Pick<TestClusterOptions, 'topology' | 'withUsers' | 'routers' | 'members' | 'configShard' | 'tls'>;
 
 /** Arguments of every mongod: small caches, and the requested oplog size. */
 export function storageArguments(dataPath: string, oplogBytes: number | undefined): string[] {
@@ -50,53 +57,76 @@ export function startServers(launch: Launch, shape: Shape): Promise<Described> {
   return topology === 'replicaSet' ? startReplicaSet(launch, shape) : startSharded(launch, topology.shards, shape);
 }
 
-async function startReplicaSet(launch: Launch, { withUsers = false, members = 1 }: Shape): Promise<Described> {
-  const hosts = await startSet(launch, 'rs0', [], members);
-  const address = addressOf('rs0', hosts);
+async function startReplicaSet(launch: Launch, { withUsers = false, members = 1, tls }: Shape): Promise<Described> {
+  const hosts = await startSet(launch, { name: 'rs0', role: [], size: members, tls });
+  const address = addressOf('rs0', hosts, tls);
   if (withUsers) await makeUsers(address, false);
   return {
     kind: 'replicaSet',
-    ...addresses(`mongodb://${hosts.join(',')}/?replicaSet=rs0`, withUsers),
+    ...addresses(withTls(`mongodb://${hosts.join(',')}/?replicaSet=rs0`, tls), withUsers),
     shardIds: ['rs0'],
     shardConnectionString: () => (withUsers ? loginAs(address, 'root') : address),
     members: new Map([['rs0', hosts]]),
   };
 }
 
-async function startSharded(
-  launch: Launch,
-  shardCount: number,
-  { withUsers = false, routers: routerCount = 1, members = 1 }: Shape,
-): Promise<Described> {
-  const sets = Array.from({ length: shardCount }, (_, index) => `s${index}`);
-  const [[config], shards] = await Promise.all([
-    startSet(launch, 'cfg', ['--configsvr'], 1),
-    Promise.all(sets.map((set) => startSet(launch, set, ['--shardsvr'], members))),
+async function startSharded(launch: Launch, shardCount: number, shape: Shape): Promise<Described> {
+  const { withUsers = false, members = 1, configShard = false, tls } = shape;
+  const sets = Array.from({ length: configShard ? shardCount - 1 : shardCount }, (_, index) => `s${index}`);
+  const [configs, shards] = await Promise.all([
+    startSet(launch, { name: 'cfg', role: ['--configsvr'], size: 1, tls }),
+    Promise.all(sets.map((name) => startSet(launch, { name, role: ['--shardsvr'], size: members, tls }))),
   ]);
-  const routerArguments = ['--configdb', `cfg/${config}`, '--setParameter', 'enableTestCommands=1'];
-  const names = Array.from({ length: routerCount }, (_, index) => (index === 0 ? 'router' : `router${index}`));
-  const routers = await Promise.all(names.map((name) => launch(name, 'mongos', routerArguments)));
-  const bare = `mongodb://${routers.join(',')}/`;
-  const shardAddresses = shards.map((hosts, index) => addressOf(`s${index}`, hosts));
+  const bare = await startRouters(launch, configs, shape);
+  const config = addressOf('cfg', configs, tls);
+  const shardAddresses = new Map(shards.map((hosts, index) => [`shard${index}`, addressOf(`s${index}`, hosts, tls)]));
+  // The users of the config server are those of the cluster.
   if (withUsers)
-    await Promise.all([makeUsers(bare, false), ...shardAddresses.map((address) => makeUsers(address, true))]);
+    await Promise.all([
+      makeUsers(bare, configShard),
+      ...[...shardAddresses.values()].map((address) => makeUsers(address, true)),
+    ]);
   const reached = addresses(bare, withUsers);
-  for (const [index, hosts] of shards.entries()) {
-    const addShard = `s${index}/${hosts.join(',')}`;
-    await adminCommand(reached.connectionStringOf('root'), { addShard, name: `shard${index}` });
-  }
-  const shardAddress = (id: string): string => shardAddresses[Number(id.slice('shard'.length))] ?? '';
+  const root = reached.connectionStringOf('root');
+  for (const [index, hosts] of shards.entries())
+    await adminCommand(root, { addShard: `s${index}/${hosts.join(',')}`, name: `shard${index}` });
+  if (configShard) await adminCommand(root, { transitionFromDedicatedConfigServer: 1 });
+  const all = new Map(shards.map((hosts, index) => [`shard${index}`, hosts]));
+  if (configShard) shardAddresses.set(configShardId, config);
+  if (configShard) all.set(configShardId, configs);
+  const asRoot = (address: string): string => (withUsers ? loginAs(address, 'root') : address);
   return {
     kind: 'sharded',
     ...reached,
-    shardIds: shards.map((_, index) => `shard${index}`),
-    shardConnectionString: (id) => (withUsers ? loginAs(shardAddress(id), 'root') : shardAddress(id)),
-    members: new Map(shards.map((hosts, index) => [`shard${index}`, hosts])),
+    shardIds: [...all.keys()],
+    shardConnectionString: (id) => asRoot(shardAddresses.get(id) ?? ''),
+    configConnectionString: asRoot(config),
+    members: all,
   };
 }
 
+/** Starts the routers of a cluster; returns the connection string that names all of them. */
+async function startRouters(
+  launch: Launch,
+  configs: readonly string[],
+  { routers: count = 1, tls }: Shape,
+): Promise<string> {
+  const args = ['--configdb', `cfg/${configs.join(',')}`, '--setParameter', 'enableTestCommands=1'];
+  const names = Array.from({ length: count }, (_, index) => (index === 0 ? 'router' : `router${index}`));
+  const routers = await Promise.all(names.map((name) => launch(name, 'mongos', args)));
+  return withTls(`mongodb://${routers.join(',')}/`, tls);
+}
+
+interface SetOptions {
+  readonly name: string;
+  /** Arguments that say what it is for. */
+  readonly role: readonly string[];
+  readonly size: number;
+  readonly tls: TestTls | undefined;
+}
+
 /** A replica set; returns its members' hosts, the primary first, once all are in their places. */
-async function startSet(launch: Launch, setName: string, role: string[], size: number): Promise<string[]> {
+async function startSet(launch: Launch, { name: setName, role, size, tls }: SetOptions): Promise<string[]> {
   const parameters = ['--setParameter', 'periodicNoopIntervalSecs=1', '--setParameter', 'enableTestCommands=1'];
   const servers = Array.from({ length: size }, (_, index) => (index === 0 ? setName : `${setName}-${index}`));
   const hosts = await Promise.all(
@@ -111,13 +141,13 @@ async function startSet(launch: Launch, setName: string, role: string[], size: n
     settings: { electionTimeoutMillis: 1000 },
   };
   try {
-    await adminCommand(directTo(host), { replSetInitiate: config });
+    await adminCommand(directTo(host, tls), { replSetInitiate: config });
   } catch (error) {
     if (!(error instanceof MongoServerError && error.code === alreadyInitialized)) throw error;
   }
   for (const [index, member] of hosts.entries())
     await pollUntil(`${setName} has its members`, primaryWithin_ms, async () => {
-      const hello = await adminCommand(directTo(member), { hello: 1 });
+      const hello = await adminCommand(directTo(member, tls), { hello: 1 });
       return hello[index === 0 ? 'isWritablePrimary' : 'secondary'] === true;
     });
   return hosts;
@@ -134,11 +164,13 @@ export async function adminCommand(connectionString: string, command: Document):
 }
 
 /** Reaches the only member directly, of several the one that is primary. */
-function addressOf(setName: string, hosts: readonly string[]): string {
+function addressOf(setName: string, hosts: readonly string[], tls: TestTls | undefined): string {
   const [first = '', ...others] = hosts;
-  return others.length === 0 ? directTo(first) : `mongodb://${hosts.join(',')}/?replicaSet=${setName}`;
+  return others.length === 0
+    ? directTo(first, tls)
+    : withTls(`mongodb://${hosts.join(',')}/?replicaSet=${setName}`, tls);
 }
 
-function directTo(host: string): string {
-  return `mongodb://${host}/?directConnection=true`;
+function directTo(host: string, tls: TestTls | undefined): string {
+  return withTls(`mongodb://${host}/?directConnection=true`, tls);
 }

@@ -18,6 +18,8 @@ const readyLine = z.union([
 
 /** A simulated cluster in one child process. */
 export async function startSimulatedCluster({
+  configShard,
+  tls,
   name,
   topology,
   oplogBytes,
@@ -25,6 +27,8 @@ export async function startSimulatedCluster({
   withUsers = false,
   folder,
 }: TestClusterOptions): Promise<TestCluster> {
+  if (tls !== undefined) throw new Error('Simulated servers have no TLS.');
+  if (configShard === true) throw new Error('A simulated cluster in a process of its own has no config shard.');
   const size = topology === 'replicaSet' ? ['--replica-set'] : ['--shards', String(topology.shards)];
   const oplog = oplogBytes === undefined ? [] : ['--oplog-bytes', String(oplogBytes)];
   const model = [...(release === undefined ? [] : ['--version', release]), ...(withUsers ? ['--auth'] : [])];

@@ -18,10 +18,23 @@ export interface TestCluster extends ClusterAddresses, AsyncDisposable {
   readonly members: ReadonlyMap<string, readonly string[]>;
   /** Connection string of a shard's primary, direct where it has one member; with access control, as root. */
   shardConnectionString(id: string): string;
+  /** Connection string of the config server of a sharded cluster of real servers; with access control, as root. */
+  readonly configConnectionString?: string;
   /** Sends a signal to one server, for example to freeze it; only of binaries. */
   signal?(host: string, signal: NodeJS.Signals): void;
   /** Stops all servers and discards their data. */
   close(): Promise<void>;
+}
+
+/** PEM files of servers that require TLS, and of their clients. */
+export interface TestTls {
+  readonly caFile: string;
+  /** Certificate and key of every server. */
+  readonly serverFile: string;
+  /** Certificate and key of clients. Without it servers accept clients that have none. */
+  readonly clientFile?: string;
+  /** The addresses under which servers know each other are not those of their certificates. */
+  readonly allowsOtherHostNames?: boolean;
 }
 
 export interface TestClusterOptions {
@@ -33,6 +46,10 @@ export interface TestClusterOptions {
   routers?: number;
   /** Members of the replica set, or of each shard's; 1 by default, and always where servers are simulated. */
   members?: number;
+  /** The config server is one of the shards, the last, with the id `config` (from 8.0 on). */
+  configShard?: boolean;
+  /** All servers require TLS; only of binaries. */
+  tls?: TestTls;
   /** Number of shards of a sharded cluster, or a plain replica set. */
   topology: { shards: number } | 'replicaSet';
   /** Oplog size of each shard, plentiful by default; real servers round it up to megabytes. */
