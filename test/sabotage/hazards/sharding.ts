@@ -207,8 +207,22 @@ export const shardingHazards: readonly Hazard[] = [
       'for it lack its changes',
     handling:
       'Convoy compares versions of chunks, the time since which each belongs to its shard, and the version of each ' +
-      'database. The first comparison that finds a move ends the migration, at the latest the one before the opening.',
+      'database. The first comparison that finds a move ends the migration, at the latest the one before the ' +
+      'opening. An unsharded collection off its primary shard (8.0) stays when that changes.',
     sabotages: [
+      {
+        takesOut: 'what `movePrimary` leaves where it is',
+        file: instance('catalog/read/read-sharding.ts'),
+        symbol: 'openPlacementReader',
+        find: 'return { sharding: null, primaryShard: chunks[0]?.shard ?? primary.primaryShard };',
+        replace: 'return { sharding: null, ...primary, primaryShard: chunks[0]?.shard ?? primary.primaryShard };',
+        tests: [
+          instanceTest(
+            'catalog/read/read-catalog.test.ts',
+            'counts the changes of a primary shard for collections that follow it, not for one elsewhere',
+          ),
+        ],
+      },
       {
         takesOut: 'the versions and times of chunks',
         file: instance('catalog/catalog-changes.ts'),

@@ -15,6 +15,7 @@ export interface Placement {
   sharding: Sharding | null;
   /** Owner of an unsharded collection, or the primary shard of a sharded one's database. */
   primaryShard: string;
+  /** None for an unsharded collection that may lie off its database's primary shard. */
   primaryVersion?: number;
 }
 
@@ -87,9 +88,9 @@ async function openPlacementReader(
       if (row.uuid !== undefined && uuidHex(row.uuid) !== listed.uuid) return null;
       const { chunks, everMoved } = await readChunks(cluster.router, row, callSignal);
       if (chunks.length === 0) return null;
-      // From 8.0 on, moved unsharded collections are listed too, with one chunk at their owner.
-      if (row.unsplittable === true)
-        return { sharding: null, ...primary, primaryShard: chunks[0]?.shard ?? primary.primaryShard };
+      // From 8.0 on, moved unsharded collections are listed too, with one chunk at their owner. They stay there when
+      // their database gets another primary shard, so its version says nothing of them.
+      if (row.unsplittable === true) return { sharding: null, primaryShard: chunks[0]?.shard ?? primary.primaryShard };
       const mayHaveOrphans = everMoved || startedMoves.has(row._id as string);
       return {
         sharding: { key: row.key as KeyPattern, unique: row.unique === true, chunks, everMoved: mayHaveOrphans },

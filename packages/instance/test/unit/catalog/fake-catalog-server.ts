@@ -22,7 +22,7 @@ export class ConnectionLost extends Error {}
  * (02-catalog, 10-initial-distribution, 15-attributes). It stores no documents, only their number.
  */
 export class FakeCatalogServer {
-  readonly databases = new Map<string, { primary: string; collections: Map<string, Collection> }>();
+  readonly databases = new Map<string, { primary: string; version?: Document; collections: Map<string, Collection> }>();
   readonly sharded = new Map<string, Document>();
   readonly chunks: Document[] = [];
   readonly changelog: Document[] = [];
@@ -203,7 +203,7 @@ export class FakeCatalogServer {
   private config(name: string): Document[] {
     switch (name) {
       case 'databases':
-        return [...this.databases].map(([_id, { primary }]) => ({ _id, primary, partitioned: true }));
+        return [...this.databases].map(([_id, { collections: _, ...row }]) => ({ _id, ...row, partitioned: true }));
       case 'collections':
         return [...this.sharded.values()];
       case 'chunks':

@@ -168,6 +168,21 @@ describe('readCatalog', () => {
     expect(entry).toMatchObject({ sharding: null, primaryShard: 'shard1' });
   });
 
+  it('counts the changes of a primary shard for collections that follow it, not for one elsewhere', async () => {
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    server.add('app.plain');
+    server.addSharded('app.moved', { _id: 1 }, false, [{ min: { _id: low }, max: { _id: high }, shard: 'shard1' }]);
+    Object.assign(server.sharded.get('app.moved') ?? {}, { unsplittable: true });
+    Object.assign(server.databases.get('app') ?? {}, { version: { lastMod: 3 } });
+    const catalog = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
+    expect(new Map(catalog.map(({ name, primaryVersion }) => [name, primaryVersion]))).toEqual(
+      new Map([
+        ['plain', 3],
+        ['moved', undefined],
+      ]),
+    );
+  });
+
   it('reads a replica set without a config database', async () => {
     const server = new FakeCatalogServer(['rs']);
     server.add('app.c');
