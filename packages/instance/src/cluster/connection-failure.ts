@@ -29,17 +29,27 @@ type Explanation = Omit<ConnectionFailure, 'host'>;
 export interface LoginAndTls {
   readonly hasLogin: boolean;
   readonly usesTls: boolean;
+  /** Whether the client's certificate is its login (MONGODB-X509). */
+  readonly usesCertificate: boolean;
 }
 
 const networkAdvice = 'Check its host and port, and the network and firewalls between this machine and the server.';
 const tlsAdvice =
   'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.';
 
+/**
+ * Servers look at the certificate of a client once the handshake is over, and close the connection without a word
+ * (server source: ssl_manager_openssl.cpp).
+ */
+const closedAdvice =
+  `${tlsAdvice} If it does, name a client certificate that it accepts with tlsCertificateKeyFile in the connection ` +
+  'string.';
+
 const advices: Readonly<Record<ConnectionCauseKind, string>> = {
   hostName: 'Check the host names in its connection string, and the DNS of this machine.',
   refused: 'Check the port, and that the server runs and listens on this address.',
   network: networkAdvice,
-  closed: tlsAdvice,
+  closed: closedAdvice,
   tls: tlsAdvice,
   authority: 'Name the authority that signed it with tlsCAFile in the connection string.',
   certificateName: 'Use the host name that the certificate has.',
@@ -55,6 +65,8 @@ const closed: Explanation = {
     'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
 };
 
+const closedTls: Explanation = { cause: closed.cause, advice: closedAdvice };
+
 const silent: Explanation = { cause: 'the server did not answer in time', advice: networkAdvice };
 
 /** Servers without TLS wait for the rest of what they take for a message. */
@@ -66,6 +78,14 @@ const loginRefused: Explanation = {
     'Check user, password and authSource; in a connection string, percent-encode @ : / ? # [ ] and % of a ' +
     'password, as %40 for @.',
 };
+
+/** By the name of the server's error. */
+const certificateRefused = (codeName: string): Explanation => ({
+  cause: `the server has no user for the certificate of this client (${codeName})`,
+  advice:
+    'Create its subject as a user, db.getSiblingDB("$external").runCommand({createUser: SUBJECT, roles: […]}), on ' +
+    'shards too if they are read directly; openssl x509 -noout -subject -nameopt RFC2253 -in FILE prints it.',
+});
 
 const mechanismRefused: Explanation = {
   cause: 'the server does not offer this way to log in (MechanismUnavailable)',
@@ -164,10 +184,10 @@ export function asConnectionError(
   return failure === null ? error : new UnreachableClusterError(cluster, failure, error as Error);
 }
 
-function loginFailure(error: unknown, { hasLogin }: LoginAndTls): Explanation | null {
+function loginFailure(error: unknown, { hasLogin, usesCertificate }: LoginAndTls): Explanation | null {
   if (!(error instanceof MongoServerError)) return null;
   const code = codeOf(error);
-  if (loginCodes.has(code)) return loginRefused;
+  if (loginCodes.has(code)) return usesCertificate ? certificateRefused(error.codeName ?? error.name) : loginRefused;
   // Servers call a mechanism that they do not know a bad value.
   if (code === mechanismUnavailableCode || (code === badValueCode && error.hasErrorLabel('HandshakeError')))
     return mechanismRefused;
@@ -201,8 +221,24 @@ export function connectionFailure(
   const cause = connectionCause(failure);
   if (cause !== null) return { host, cause: cause.text, advice: advices[cause.kind] };
   if (failure === null || isTimeout(failure)) return { host, ...(usesTls ? silentTls : silent) };
-  if (error instanceof MongoServerSelectionError) return { host, ...closed };
+  if (error instanceof MongoServerSelectionError) return { host, ...(usesTls ? closedTls : closed) };
   return { host, cause: failureName(error), advice: networkAdvice };
+}
+
+/** What else than host and port is to be checked of a shard, whose address is the cluster's choice. */
+const shardAdvices: Readonly<Partial<Record<ConnectionCauseKind, string>>> = {
+  authority: advices.authority,
+  certificateName:
+    'Its certificate needs the host name under which listShards shows it; otherwise set sourceAccess to router.',
+  certificateExpired: advices.certificateExpired,
+  clientCertificate: advices.clientCertificate,
+};
+
+/** What to do about the certificates of a shard that cannot be reached; empty for other failures. */
+export function shardAdvice(error: unknown): string {
+  const failure = error instanceof MongoServerSelectionError ? failedServer(error)[1] : error;
+  const cause = connectionCause(failure);
+  return (cause === null ? undefined : shardAdvices[cause.kind]) ?? '';
 }
 
 /** The cause of a failure in words, without addresses; the failure's name where it is not about a connection. */

@@ -12,7 +12,13 @@ import {
 } from './driver/connection-string.js';
 import type { ClusterClient, NodeClient } from './node-client.js';
 import { DriverNodeClient } from './driver/driver-node-client.js';
-import { asConnectionError, connectionFailure, type LoginAndTls, RefusedClusterError } from './connection-failure.js';
+import {
+  asConnectionError,
+  connectionFailure,
+  type LoginAndTls,
+  RefusedClusterError,
+  shardAdvice,
+} from './connection-failure.js';
 import { failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
 import { DirectRoleMissingError, directRoleRelease, probeShard } from './probe-shard.js';
@@ -92,7 +98,11 @@ export async function openCluster(
 
 function loginAndTls({ userinfo, options, srv }: ConnectionParts): LoginAndTls {
   const tls = options.get('tls') ?? options.get('ssl');
-  return { hasLogin: userinfo !== '' || options.has('authMechanism'), usesTls: tls === null ? srv : tls === 'true' };
+  return {
+    hasLogin: userinfo !== '' || options.has('authMechanism'),
+    usesTls: tls === null ? srv : tls === 'true',
+    usesCertificate: options.get('authMechanism') === 'MONGODB-X509',
+  };
 }
 
 /**
@@ -280,7 +290,11 @@ async function probeShards(
   if (failed.length === 0) return;
   const named = failed
     .slice(0, shardsNamedMax)
-    .map(({ id, error }) => `Shard ${id} of ${name} cannot be read directly: ${shardFailure(error)}.`);
+    .map(({ id, error }) =>
+      [`Shard ${id} of ${name} cannot be read directly: ${shardFailure(error)}.`, shardAdvice(error)]
+        .join(' ')
+        .trimEnd(),
+    );
   const more = failed.length - named.length;
   const reading =
     'give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on ' +

@@ -76,7 +76,7 @@ describe.skipIf(!hasOpenssl)(hasOpenssl ? 'TLS of the API' : 'TLS of the API nee
         'The certificate of the service is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE). ' +
         'Name its CA with --ca-file or CONVOY_CA_FILE.',
     });
-    const expired = authority.issue('expired', -1);
+    const expired = authority.issue('expired', { days: -1 });
     tlsServer().setSecureContext({
       cert: read(expired.certFile),
       key: read(expired.keyFile),
@@ -176,7 +176,7 @@ describe.skipIf(!hasOpenssl)(hasOpenssl ? 'TLS of the API' : 'TLS of the API nee
 
   it('starts with an expired certificate, and logs it', () => {
     const { seen, logger } = events();
-    new ServerCertificate(authority.issue('expired', -1), logger);
+    new ServerCertificate(authority.issue('expired', { days: -1 }), logger);
     expect(seen).toEqual(['certificateExpired']);
   });
 

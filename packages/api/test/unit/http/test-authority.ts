@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -7,12 +7,22 @@ import { join } from 'node:path';
 export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-const names = 'subjectAltName=IP:127.0.0.1,DNS:localhost\n';
+const thisHost = 'IP:127.0.0.1,DNS:localhost';
 
 /** Files of a certificate. */
 export interface IssuedFiles {
   readonly certFile: string;
   readonly keyFile: string;
+}
+
+/** What a certificate is about. */
+export interface Issued {
+  /** Negative days have passed. */
+  readonly days?: number;
+  /** Its host names and addresses in the form of OpenSSL. */
+  readonly names?: string;
+  /** Its subject in the form of OpenSSL. */
+  readonly subject?: string;
 }
 
 /** A certificate authority in a folder of its own. */
@@ -26,14 +36,22 @@ export class TestAuthority implements Disposable {
     openssl(['req', '-x509', ...newKey, '-keyout', this.#caKey, '-out', this.caFile, '-days', '2', ...subject]);
   }
 
-  /** Issues a certificate for this host under the name of its files, over former ones; negative days have passed. */
-  issue(name: string, days = 2): IssuedFiles {
+  /** Issues a certificate, by default for this host, under the name of its files, over former ones. */
+  issue(name: string, { days = 2, names = thisHost, subject = '/CN=localhost' }: Issued = {}): IssuedFiles {
     const file = (ending: string): string => join(this.folder, `${name}.${ending}`);
-    writeFileSync(file('ext'), names);
-    openssl(['req', ...newKey, '-keyout', file('key'), '-out', file('csr'), '-subj', '/CN=localhost']);
+    writeFileSync(file('ext'), `subjectAltName=${names}\n`);
+    openssl(['req', ...newKey, '-keyout', file('key'), '-out', file('csr'), '-subj', subject]);
     const signing = ['-CA', this.caFile, '-CAkey', this.#caKey, '-CAcreateserial', '-extfile', file('ext')];
     openssl(['x509', '-req', '-in', file('csr'), ...signing, '-out', file('crt'), '-days', String(days)]);
     return { certFile: file('crt'), keyFile: file('key') };
+  }
+
+  /** The same in one file with certificate and key, as MongoDB takes them. */
+  issueTogether(name: string, about: Issued = {}): string {
+    const { certFile, keyFile } = this.issue(name, about);
+    const path = join(this.folder, `${name}.pem`);
+    writeFileSync(path, readFileSync(certFile, 'utf8') + readFileSync(keyFile, 'utf8'), { mode: 0o600 });
+    return path;
   }
 
   [Symbol.dispose](): void {

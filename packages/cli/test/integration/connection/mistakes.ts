@@ -66,8 +66,9 @@ const plain =
 const [opensslMajor = 0, opensslMinor = 0] = process.versions.openssl.split('.').map(Number);
 const unanswered =
   opensslMajor > 3 || (opensslMajor === 3 && opensslMinor >= 5)
-    ? 'the connection was closed during the handshake (ECONNRESET)'
-    : 'the server did not answer the TLS handshake in time';
+    ? `the connection was closed during the handshake (ECONNRESET). ${noTls} If it does, name a client certificate ` +
+      'that it accepts with tlsCertificateKeyFile in the connection string.'
+    : `the server did not answer the TLS handshake in time. ${noTls}`;
 
 export const mistakes: readonly Mistake[] = [
   {
@@ -102,7 +103,7 @@ export const mistakes: readonly Mistake[] = [
     name: 'TLS with a server without it',
     connectionString: ({ router }) => `mongodb://${login}${router}/?authSource=admin&tls=true&${quick}`,
     error: 'sourceUnavailable',
-    sentence: `reached: HOST: ${unanswered}. ${noTls}`,
+    sentence: `reached: HOST: ${unanswered}`,
   },
   {
     name: 'TLS with a web server',

@@ -6,7 +6,7 @@ import { MongoNetworkError, MongoServerError } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { connectionFailure, unreachable } from '../../../src/cluster/connection-failure.js';
+import { connectionFailure, shardAdvice, unreachable } from '../../../src/cluster/connection-failure.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { certificate } from './certificate.js';
 import { failure, ScriptedNode } from './scripted-node.js';
@@ -17,6 +17,8 @@ const servers = {
   closing: createServer((socket) => socket.on('error', () => undefined).once('data', () => socket.destroy())),
   silent: createServer((socket) => socket.on('error', () => undefined)),
   secure: createTlsServer(certificate, (socket) => socket.on('error', () => undefined)),
+  /** As servers do with a client whose certificate they do not accept. */
+  strict: createTlsServer(certificate, (socket) => socket.on('error', () => undefined).end()),
 };
 const ports = {} as Record<keyof typeof servers, number>;
 const folder = ScratchFolder.create('certificates');
@@ -74,7 +76,15 @@ describe('a cluster that cannot be reached', () => {
       'TLS with a server that has none',
       () => `mongodb://127.0.0.1:${ports.closing}/?tls=true&${quick}`,
       'cluster0 cannot be reached: 127.0.0.1:PORT: the connection was closed during the handshake (ECONNRESET). ' +
-        'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.',
+        'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not. ' +
+        'If it does, name a client certificate that it accepts with tlsCertificateKeyFile in the connection string.',
+    ],
+    [
+      'TLS with a server that closes the connection after the handshake',
+      () => `mongodb://127.0.0.1:${ports.strict}/?tls=true&tlsAllowInvalidCertificates=true&${quick}`,
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the server closed the connection. ' +
+        'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not. ' +
+        'If it does, name a client certificate that it accepts with tlsCertificateKeyFile in the connection string.',
     ],
     [
       'no TLS with a server that requires it',
@@ -112,6 +122,17 @@ describe('a cluster that cannot be reached', () => {
   });
 });
 
+it.each([
+  ['ERR_TLS_CERT_ALTNAME_INVALID', /^Its certificate needs the host name under which listShards shows it; otherwise/],
+  ['CERT_HAS_EXPIRED', /^Renew the certificate/],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /tlsCAFile/],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /tlsCertificateKeyFile/],
+  ['ECONNREFUSED', /^$/],
+])('says what to do about a certificate of a shard: %s', (code, advice) => {
+  const failed = new MongoNetworkError('connect', { cause: Object.assign(new Error('connect'), { code }) });
+  expect(shardAdvice(failed)).toMatch(advice);
+});
+
 describe('a login that is refused', () => {
   it('is reported as such, with a hint at percent-encoding and without user or password', async () => {
     await using router = await ScriptedNode.start(() => failure(18, 'AuthenticationFailed'));
@@ -121,6 +142,19 @@ describe('a login that is refused', () => {
         `cluster0 cannot be reached: ${router.host}: the server refused user or password (AuthenticationFailed). ` +
         'Check user, password and authSource; in a connection string, percent-encode @ : / ? # [ ] and % of a ' +
         'password, as %40 for @.',
+    });
+  });
+
+  it('by a certificate is reported as such, with what makes its subject a user', async () => {
+    await using router = await ScriptedNode.start(() => failure(11, 'UserNotFound'));
+    const byCertificate = `${router.connectionString}?authMechanism=MONGODB-X509&authSource=$external`;
+    expect(await failureOf(byCertificate)).toMatchObject({
+      error: 'authenticationFailed',
+      errorDescription:
+        `cluster0 cannot be reached: ${router.host}: the server has no user for the certificate of this client ` +
+        '(UserNotFound). Create its subject as a user, db.getSiblingDB("$external").runCommand({createUser: SUBJECT, ' +
+        'roles: […]}), on shards too if they are read directly; openssl x509 -noout -subject -nameopt RFC2253 -in ' +
+        'FILE prints it.',
     });
   });
 
