@@ -5,8 +5,9 @@ import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../cluster/failure.js';
 import { historyLost } from '../cluster/history-lost.js';
-import { ResumableCursor } from '../cluster/resumable-cursor.js';
 import type { Retrying } from '../cluster/retry.js';
+import { ownPlace, type StreamPlace } from '../cluster/stream-watch.js';
+import { WatchedStream } from '../cluster/watched-stream.js';
 import type { StreamPatience } from '../store/stream-patience.js';
 import { EventFragments } from './event-fragments.js';
 import { unreadableEvent } from './unreadable-event.js';
@@ -45,9 +46,12 @@ export interface StreamStep {
   reopened: boolean;
 }
 
-/** Reads one shard's change stream. Reopens a lost cursor at the time below which everything was returned. */
+/**
+ * Reads one shard's change stream. Reopens a lost cursor, and one that stands still, at the time below which everything
+ * was returned.
+ */
 export class ChangeStreamReader {
-  readonly #cursor = new ResumableCursor((signal) => this.#open(signal));
+  readonly #cursor: WatchedStream;
   /** Replies of 16 MB, which a server sends where it may, would fill the memory with their parts. */
   readonly #size = new BatchSize(0);
   #readBelow: bigint;
@@ -64,8 +68,11 @@ export class ChangeStreamReader {
     private readonly retrying: Retrying,
     private readonly startAt: bigint,
     private readonly patience: StreamPatience,
+    place: StreamPlace = ownPlace(),
   ) {
     this.#readBelow = startAt;
+    const wait = { from: client.label, what: 'the change stream' };
+    this.#cursor = new WatchedStream(place, wait, startAt, (signal) => this.#open(signal));
   }
 
   /** @throws ConvoyError `oplogHistoryLost` when the oplog no longer reaches back to the time of the restart */
@@ -115,7 +122,7 @@ export class ChangeStreamReader {
       if (events > 0) this.#passing.until = this.#readBelow;
     } else if (this.#readBelow > this.#passing.until) {
       this.#passing = null;
-      await this.close();
+      await this.#cursor.reopenNext();
     }
   }
 

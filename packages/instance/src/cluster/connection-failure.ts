@@ -1,6 +1,7 @@
 import { MongoAPIError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import { connectionCause, type ConnectionCauseKind } from '@convoy/api/connection/connection-cause';
 import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
+import { NoAnswerError } from './calls-in-flight.js';
 import { apiVersionMissingCode } from './server-error-code.js';
 import {
   authenticationFailedCode,
@@ -220,6 +221,7 @@ export function connectionFailure(
     error instanceof MongoServerSelectionError ? failedServer(error) : [null, error];
   const cause = connectionCause(failure);
   if (cause !== null) return { host, cause: cause.text, advice: advices[cause.kind] };
+  if (failure instanceof NoAnswerError) return { host, ...silent };
   if (failure === null || isTimeout(failure)) return { host, ...(usesTls ? silentTls : silent) };
   if (error instanceof MongoServerSelectionError) return { host, ...(usesTls ? closedTls : closed) };
   return { host, cause: failureName(error), advice: networkAdvice };

@@ -9,6 +9,11 @@ export interface CallOptions {
   signal: AbortSignal;
   /** Server-side limit of the call in milliseconds (`maxTimeMS`). */
   maxTime_ms?: number;
+  /**
+   * How long the call may go without an answer beyond `maxTime_ms` before it fails with NoAnswerError: by default 20 s,
+   * more for commands that were slow before. Infinity for one that its caller looks after.
+   */
+  answerMax_ms?: number;
   /** Cursors: reads from the primary, whatever the client's read preference is. */
   primary?: boolean;
   /** Cursors: maximum documents per batch; set at the opening, it applies to all later batches. */

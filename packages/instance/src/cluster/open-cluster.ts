@@ -21,6 +21,7 @@ import {
 } from './connection-failure.js';
 import { failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
+import type { Waits } from './waits.js';
 import { DirectRoleMissingError, directRoleRelease, probeShard } from './probe-shard.js';
 import {
   listShards,
@@ -47,6 +48,8 @@ export interface OpenClusterOptions extends ConnectionSettings {
   /** Which members cursors read from; null for primaries. */
   readPreference?: ReadPreferenceMode | null;
   signal: AbortSignal;
+  /** Shows the calls without an answer. */
+  waits?: Waits | undefined;
 }
 
 /** Wraps a client, for fault injection in tests. */
@@ -152,6 +155,7 @@ function seedClient({ name, options }: Opening, ring: ClientRing): NodeClient {
     ring,
     readPreference: preferenceOf(options),
     isRouter: true,
+    waits: options.waits,
   });
 }
 
@@ -248,6 +252,7 @@ function memberClient(label: string, { parts, options }: Opening, redirection: R
     label,
     ring: new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]),
     readPreference: null,
+    waits: options.waits,
   });
 }
 
@@ -256,9 +261,10 @@ function setClient(label: string, { parts, options }: Opening, redirection: Redi
   const connect = (text: string) => new MongoClient(text, clientOptions(options, parts.options));
   const ring = new ClientRing([() => connect(redirected(parts, redirection))]);
   const mode = preferenceOf(options);
-  if (mode === null) return new DriverNodeClient({ label, ring, readPreference: null });
+  const { waits } = options;
+  if (mode === null) return new DriverNodeClient({ label, ring, readPreference: null, waits });
   const toMember = (host: string) => connect(redirected(parts, { ...redirection, hosts: [host], options: oneAddress }));
-  return new DriverNodeClient({ label, ring, readPreference: mode, members: new MemberClients(mode, toMember) });
+  return new DriverNodeClient({ label, ring, readPreference: mode, members: new MemberClients(mode, toMember), waits });
 }
 
 /** Without a preference, reads go to primaries. */

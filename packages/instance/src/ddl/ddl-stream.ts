@@ -7,6 +7,7 @@ import { classify } from '../cluster/failure.js';
 import { isAtLeast } from '../cluster/topology.js';
 import { historyLost } from '../cluster/history-lost.js';
 import type { Retrying } from '../cluster/retry.js';
+import { ownPlace, type StreamPlace, StreamWatch } from '../cluster/stream-watch.js';
 import type { StreamPatience } from '../store/stream-patience.js';
 
 /**
@@ -56,6 +57,7 @@ export interface DdlStep {
 /** One cursor, the time below which it has returned everything, and its events at or above the time of the others. */
 interface Part {
   cursor: RawCursor;
+  watch: StreamWatch;
   isNew: boolean;
   readBelow: bigint;
   ahead: DdlEvent[];
@@ -68,6 +70,10 @@ interface Part {
  */
 export class DdlStream {
   #parts: Part[] = [];
+  /** By the label of the client: they outlast their cursors. */
+  readonly #watches = new Map<string, StreamWatch>();
+  /** A part stands still: the next reading opens all anew, behind everything that was returned. */
+  #standsStill = false;
 
   constructor(
     private readonly source: Pick<ClusterClient, 'router' | 'version' | 'access' | 'kind' | 'shardIds' | 'shard'>,
@@ -77,6 +83,7 @@ export class DdlStream {
     /** Called when the stream is opened: events at or above the position come again. */
     private readonly onOpen: () => void,
     private readonly patience: StreamPatience,
+    private readonly place: StreamPlace = ownPlace(),
   ) {}
 
   /** @throws ConvoyError `oplogHistoryLost` if the oplog no longer reaches back to the position */
@@ -92,6 +99,12 @@ export class DdlStream {
   }
 
   async close(): Promise<void> {
+    for (const watch of this.#watches.values()) watch.close();
+    await this.#closeParts();
+  }
+
+  async #closeParts(): Promise<void> {
+    this.#standsStill = false;
     const parts = this.#parts;
     this.#parts = [];
     await Promise.all(parts.map(({ cursor }) => cursor.close()));
@@ -100,21 +113,24 @@ export class DdlStream {
   async #read(signal: AbortSignal): Promise<void> {
     const position = this.position();
     try {
+      if (this.#standsStill) await this.#closeParts();
       if (this.#parts.length === 0) await this.#open(position, signal);
       await Promise.all(this.#parts.map((part) => this.#readPart(part, signal)));
     } catch (error) {
-      await this.close();
+      await this.#closeParts();
       if (classify(error) === 'historyLost') throw await historyLost(this.#shards(), position, signal);
       throw error;
     }
   }
 
   async #readPart(part: Part, signal: AbortSignal): Promise<void> {
+    part.watch.asked();
     const batch = part.isNew ? part.cursor.first : await part.cursor.next({ signal, maxTime_ms: this.#await_ms() });
     part.isNew = false;
     part.ahead.push(...batch.documents.map(parseDdlEvent));
     const time = batch.resumeToken === undefined ? 0n : tokenTime(batch.resumeToken);
     if (time > part.readBelow) part.readBelow = time;
+    if (part.watch.answered(batch)) this.#standsStill = true;
   }
 
   async #open(position: bigint, signal: AbortSignal): Promise<void> {
@@ -130,8 +146,15 @@ export class DdlStream {
         version,
         pipeline: [onlyDdl],
       });
-      this.#parts.push({ cursor, isNew: true, readBelow: 0n, ahead: [] });
+      this.#parts.push({ cursor, watch: this.#watchOf(client, position), isNew: true, readBelow: 0n, ahead: [] });
     }
+  }
+
+  #watchOf({ label }: NodeClient, position: bigint): StreamWatch {
+    const wait = { from: label, what: 'the stream of DDL changes' };
+    const watch = this.#watches.get(label) ?? new StreamWatch(this.place, wait, position);
+    this.#watches.set(label, watch);
+    return watch;
   }
 
   #await_ms(): number {

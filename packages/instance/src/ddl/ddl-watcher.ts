@@ -1,5 +1,6 @@
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { Retrying } from '../cluster/retry.js';
+import type { StreamPlace } from '../cluster/stream-watch.js';
 import { Condition } from '../store/condition.js';
 import type { StreamPatience } from '../store/stream-patience.js';
 import { DdlStream } from './ddl-stream.js';
@@ -22,6 +23,7 @@ export class DdlWatcher {
     retrying: Retrying,
     patience: StreamPatience,
     startAt: bigint,
+    place?: StreamPlace,
   ) {
     this.#ddlWatermark = startAt;
     this.#stream = new DdlStream(
@@ -30,6 +32,7 @@ export class DdlWatcher {
       () => this.#ddlWatermark,
       () => tracker.forget(),
       patience,
+      place,
     );
   }
 

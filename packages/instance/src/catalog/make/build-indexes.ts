@@ -7,11 +7,13 @@ import type { CollectionPlan } from '../plan/destination-plan.js';
 import { neededIndex } from '../plan/index-plan.js';
 import { type SkippedIndex, skippedIndexOf } from '../plan/skipped-index.js';
 import { namespaceOf } from '../namespace.js';
+import type { CallOptions } from '../../cluster/node-client.js';
 import { serverErrorCode } from '../../cluster/server-error-code.js';
 import { betweenBuilds, BuildsUnderWay, untilBuilt } from './builds-under-way.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';
 import { type PresentIndexes, presentIndexes } from './present-indexes.js';
+import { watchedBuild } from './watched-build.js';
 
 const MILLISECONDS_PER_SECOND = 1_000;
 
@@ -103,7 +105,7 @@ export async function sendCreateIndexes(
   indexes: readonly Document[],
   now_seconds = Date.now() / MILLISECONDS_PER_SECOND,
 ): Promise<void> {
-  const { client, signal, confirm, meaning, builds } = building;
+  const { client, signal, confirm, meaning, builds = new BuildsUnderWay() } = building;
   const specifications = indexes.map((index) => buildSpecification(index, plan.options.collation, now_seconds));
   const command = {
     createIndexes: plan.entry.name,
@@ -111,24 +113,26 @@ export async function sendCreateIndexes(
     ...meaning,
     writeConcern: { w: 'majority' },
   };
-  const send = async (quorum: Document): Promise<void> => {
-    await confirm();
-    await client.command(plan.entry.database, { ...command, ...quorum }, { signal });
-  };
   const { database, name } = plan.entry;
   const names = indexes.map((index) => index.name as string);
-  await (builds ?? new BuildsUnderWay()).during(
-    { cluster: 'destination', database, name, indexes: names },
-    async () => {
-      try {
-        await send(majorityQuorum);
-      } catch (failure) {
-        if (!QUORUM_CODES.has(codeOf(failure))) throw failure;
-        // A set whose parameters or members do not allow this quorum: its own default counts.
-        await send({});
-      }
-    },
-  );
+  const isBuilding = async (each: AbortSignal): Promise<boolean> => {
+    const present = await presentIndexes({ ...building, signal: each }, plan);
+    return names.some((one) => present.isBuilding(one));
+  };
+  const send = async (quorum: Document): Promise<void> => {
+    await confirm();
+    const sent = (options: CallOptions) => client.command(database, { ...command, ...quorum }, options);
+    await watchedBuild(builds, namespaceOf(plan.entry), signal, sent, isBuilding);
+  };
+  await builds.during({ cluster: 'destination', database, name, indexes: names }, async () => {
+    try {
+      await send(majorityQuorum);
+    } catch (failure) {
+      if (!QUORUM_CODES.has(codeOf(failure))) throw failure;
+      // A set whose parameters or members do not allow this quorum: its own default counts.
+      await send({});
+    }
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { AnswerLimits } from '../../cluster/answer-limits.js';
 import type { Clock } from '../../cluster/clock.js';
 import { systemClock } from '../../cluster/clock.js';
 import { codeOf } from '../../cluster/failure.js';
@@ -23,8 +24,12 @@ export class BuildsUnderWay {
   #onSource: readonly BuildUnderWay[] = [];
   #woken: (() => void) | null = null;
   #hasLooked = false;
+  /** How long a command may be silent before Convoy looks whether it builds anything. */
+  readonly limits: AnswerLimits;
 
-  constructor(readonly clock: Pick<Clock, 'sleep' | 'monotonic_ms'> = systemClock) {}
+  constructor(readonly clock: Pick<Clock, 'sleep' | 'monotonic_ms'> = systemClock) {
+    this.limits = new AnswerLimits(() => clock.monotonic_ms());
+  }
 
   /** Those that have lasted for a time. */
   lasting(least_ms: number): BuildUnderWay[] {

@@ -15,8 +15,7 @@ export interface ConnectionSettings {
 
 /**
  * Driver options of every client. The driver retries nothing: Convoy has its own retry policy. There is no limit for
- * silent connections, since index builds are silent for hours. Calls with a time limit have their own
- * (`CallsInFlight`); for the others TCP keep-alive finds dead peers in about 14 minutes.
+ * silent connections, since some commands are silent for long: each call has its own (`CallsInFlight`).
  * @param written options of the connection string, which override the defaults
  */
 export function clientOptions(settings: ConnectionSettings, written = new URLSearchParams()): MongoClientOptions {

@@ -9,6 +9,7 @@ import {
 } from 'mongodb';
 import type { CallsInFlight } from '../calls-in-flight.js';
 import type { CausalTimes } from './causal-times.js';
+import { kindOf } from './call-kind.js';
 import { databaseOf } from './databases.js';
 import { type CursorReply, cursorReplyOptions, type DecodedCursor, readCursorReply } from './cursor-reply.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
@@ -128,8 +129,11 @@ export class DriverCursor implements RawCursor {
   private async kill(): Promise<void> {
     const command = { killCursors: this.namespace.collection, cursors: [this.id] };
     const options = { signal: AbortSignal.timeout(killLimit_ms) };
-    await this.home.calls.run(options, (signal) =>
-      databaseOf(this.home.client, this.namespace.database).command(command, { session: this.session, signal }),
+    const { database } = this.namespace;
+    await this.home.calls.run(
+      options,
+      (signal) => databaseOf(this.home.client, database).command(command, { session: this.session, signal }),
+      kindOf(database, command),
     );
   }
 }
@@ -154,8 +158,11 @@ async function send(
 ): Promise<CursorReply> {
   const preference = home.readPreference === null ? {} : { readPreference: home.readPreference };
   try {
-    const reply = (await home.calls.run(options, (signal) =>
-      databaseOf(home.client, database).command(command, { ...cursorReplyOptions, ...preference, session, signal }),
+    const sent = { ...cursorReplyOptions, ...preference, session };
+    const reply = (await home.calls.run(
+      options,
+      (signal) => databaseOf(home.client, database).command(command, { ...sent, signal }),
+      kindOf(database, command),
     )) as DriverReply;
     home.times.learn(reply);
     const operationTime = timeOfReply(reply, home.isRouter);

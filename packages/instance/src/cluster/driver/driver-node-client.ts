@@ -11,6 +11,8 @@ import { inSession, sessionOfCommand } from './lent-session.js';
 import type { MemberClients } from './member-clients.js';
 import { changesAtMajority, stated } from './stated-concerns.js';
 import { writeCommand, writeOutcome } from './write-command.js';
+import type { Waits } from '../waits.js';
+import { kindOf } from './call-kind.js';
 
 interface DriverNodeClientOptions {
   /** For logs, for example `cluster0 router`; never a connection string. */
@@ -22,6 +24,8 @@ interface DriverNodeClientOptions {
   isRouter?: boolean;
   /** For replica sets with a read preference; routers keep a cursor on its member themselves. */
   members?: MemberClients;
+  /** Shows the calls without an answer. */
+  waits?: Waits | undefined;
 }
 
 /**
@@ -29,10 +33,12 @@ interface DriverNodeClientOptions {
  * than its batch copy it, or the whole reply stays in memory.
  */
 export class DriverNodeClient implements NodeClient {
-  private readonly calls = new CallsInFlight();
+  private readonly calls: CallsInFlight;
   private readonly times = new CausalTimes();
 
-  constructor(private readonly node: DriverNodeClientOptions) {}
+  constructor(private readonly node: DriverNodeClientOptions) {
+    this.calls = new CallsInFlight(node.label, node.waits);
+  }
 
   get label(): string {
     return this.node.label;
@@ -42,7 +48,7 @@ export class DriverNodeClient implements NodeClient {
   async command(database: string, command: Document, options: CallOptions): Promise<Document> {
     const included = this.times.included(command);
     const limited = withLimit(stated(included), options);
-    const reply = await this.call(options, (client, signal) => {
+    const reply = await this.call(options, kindOf(database, command), (client, signal) => {
       const chosen = sessionOfCommand(command);
       const send = (session?: ClientSession) =>
         databaseOf(client, database).command(limited, {
@@ -81,7 +87,8 @@ export class DriverNodeClient implements NodeClient {
   }
 
   async write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome> {
-    const reply = await this.call(options, (client, signal) => {
+    const kind = `${write.kind} of ${write.database}.${write.collection}`;
+    const reply = await this.call(options, kind, (client, signal) => {
       const command = writeCommand(write, ticket);
       if (options.maxTime_ms !== undefined) command.maxTimeMS = options.maxTime_ms;
       const database = databaseOf(client, write.database);
@@ -103,17 +110,18 @@ export class DriverNodeClient implements NodeClient {
     const client = ring.current();
     return members === undefined || options.primary === true
       ? client
-      : this.calls.run(options, (signal) => members.choose(client, signal));
+      : this.calls.run(options, (signal) => members.choose(client, signal), 'hello');
   }
 
   private async call(
     options: CallOptions,
+    kind: string,
     run: (client: MongoClient, signal: AbortSignal) => Promise<Document>,
   ): Promise<Document> {
     const { ring } = this.node;
     const client = ring.current();
     try {
-      const reply = await this.calls.run(options, (signal) => run(client, signal));
+      const reply = await this.calls.run(options, (signal) => run(client, signal), kind);
       this.times.learn(reply);
       this.times.primaryAnswered(reply);
       return reply;

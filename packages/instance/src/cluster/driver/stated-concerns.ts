@@ -35,6 +35,7 @@ const commands: Readonly<Record<string, Takes>> = {
   updateZoneKeyRange: 'neither',
   balancerStatus: 'neither',
   buildInfo: 'neither',
+  connPoolStats: 'neither',
   connectionStatus: 'neither',
   dataSize: 'neither',
   dbStats: 'neither',

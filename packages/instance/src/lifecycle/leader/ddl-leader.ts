@@ -48,7 +48,7 @@ export class DdlLeader {
     this.#source = new SourceNames(source, runtime.retrying);
     this.#idle = new IdleTasks(watch, runtime.clock);
     const startAt = timeOf(record.ddlWatermark?.time ?? record.startTime ?? timestampOf(0n));
-    this.#watcher = new DdlWatcher(this.#tracker(), source, runtime.retrying, this.#idle, startAt);
+    this.#watcher = new DdlWatcher(this.#tracker(), source, runtime.retrying, this.#idle, startAt, runtime);
     const commitTime = record.commit === null ? null : timeOf(record.commit.time);
     this.#watermark = new StoredWatermark(deps, this.#watcher, commitTime);
     this.#applier = new JournalApplier(deps, ledger, destination);

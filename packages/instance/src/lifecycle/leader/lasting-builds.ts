@@ -1,7 +1,7 @@
 import type { BuildUnderWay } from '../../catalog/make/builds-under-way.js';
 import { nameSome } from '../../catalog/name-some.js';
 import type { Catalog } from '../../catalog/namespace.js';
-import type { ClusterClient } from '../../cluster/node-client.js';
+import { membersAway } from '../../cluster/members-away.js';
 import { runTogether, type Task } from '../../store/run-together.js';
 import type { LeaderDependencies } from '../migration/migration-dependencies.js';
 import { awaitsIndexes } from '../migration/index-scope.js';
@@ -11,8 +11,6 @@ import { buildsWarning, hasWarning, recordWarning } from '../migration/recorded-
 const look_ms = 500;
 /** Most builds are done by then: a longer one is worth a warning, since a commit would wait for it. */
 const quietFor_ms = 3_000;
-/** How long a node may take to report its members. */
-const members_ms = 2_000;
 
 /** The indexes that the source is still building. */
 export function sourceBuilds(source: Catalog): BuildUnderWay[] {
@@ -85,10 +83,10 @@ async function described(
       const named = nameSome(
         own.flatMap(({ database, name, indexes }) => indexes.map((index) => `${index} of ${database}.${name}`)),
       );
-      const away = await membersAway(cluster, signal);
+      const away = await membersAway(cluster, { signal });
       // After the copy all indexes are built: progress shows how far they are.
       if (side === 1 && away.length === 0 && awaitsIndexes(watch.view.record)) return [];
-      const reason = away.length === 0 ? '' : ` Members of its set do not answer: ${away.join(', ')}.`;
+      const reason = away.length === 0 ? '' : ` Members do not answer: ${away.join(', ')}.`;
       return side === 0
         ? [`The source is still building ${named}.${reason} To go on without an index, drop it there.`]
         : [`The destination is still building ${named}.${reason} ${quorum}`];
@@ -101,20 +99,3 @@ async function described(
 }
 
 const quorum = 'A build ends once a majority of the voting members has it; one that began before may need all of them.';
-
-/**
- * The members of a replica set that its primary does not reach. Unknown, and none, on sharded clusters, or without the
- * privilege.
- */
-async function membersAway({ kind, router }: ClusterClient, signal: AbortSignal): Promise<string[]> {
-  if (kind !== 'replicaSet') return [];
-  try {
-    const limits = { signal, maxTime_ms: members_ms };
-    const { members } = await router.command('admin', { replSetGetStatus: 1 }, limits);
-    return (members as { name: string; health: number }[]).filter(({ health }) => health === 0).map(({ name }) => name);
-  } catch (error) {
-    if (signal.aborted) throw error;
-    // It only adds to the warning.
-    return [];
-  }
-}

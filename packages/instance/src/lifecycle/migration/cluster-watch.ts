@@ -1,5 +1,6 @@
 import { clusterTimeOf, secondsOf } from '../../cluster/cluster-time.js';
 import type { Clock } from '../../cluster/clock.js';
+import { membersAway } from '../../cluster/members-away.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type OplogWindow, readOplogWindow } from '../../cluster/oplog-window.js';
 
@@ -22,6 +23,8 @@ export class ClusterWatch {
   sourceTime_seconds: number | null = null;
   /** By shard. Shards whose oplog this process may not read, or reads through a router, are absent. */
   readonly oplogs = new Map<string, OplogWindow>();
+  /** Members that do not answer, by the cluster's name, while something waits for that cluster. */
+  readonly membersAway = new Map<string, readonly string[]>();
 
   /** @param ownIds the source's shards that this process syncs */
   constructor(
@@ -29,6 +32,7 @@ export class ClusterWatch {
     private readonly destination: ClusterClient,
     private readonly ownIds: readonly string[],
     private readonly clock: Clock,
+    private readonly isAwaited: (cluster: string) => boolean = () => false,
   ) {}
 
   /** False when this process cannot read the oplogs of the source's shards. */
@@ -45,6 +49,7 @@ export class ClusterWatch {
       await Promise.all([this.#pingSource(signal), this.#pingDestination(signal)]);
       if (this.seesOplogs && turn % pingsPerOplogRead === 0)
         await Promise.all(this.ownIds.map((id) => this.#readOplog(id, signal)));
+      await Promise.all([this.source, this.destination].map((cluster) => this.#lookForMembers(cluster, signal)));
       await this.clock.sleep(ping_ms, signal);
     }
   }
@@ -76,6 +81,11 @@ export class ClusterWatch {
     }
     const took_ms = this.clock.monotonic_ms() - asked_ms;
     return before === null ? took_ms : before + (took_ms - before) * pingWeight;
+  }
+
+  async #lookForMembers(cluster: ClusterClient, signal: AbortSignal): Promise<void> {
+    if (!this.isAwaited(cluster.name)) this.membersAway.delete(cluster.name);
+    else this.membersAway.set(cluster.name, await membersAway(cluster, { signal: timely(signal) }));
   }
 
   async #readOplog(id: string, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import { DeferredCluster } from '../../cluster/deferred-cluster.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { displayHost } from '../../cluster/driver/connection-string.js';
 import { openCluster } from '../../cluster/open-cluster.js';
+import type { Waits } from '../../cluster/waits.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 import { homeOf, sourceShardsOf } from '../../store/reversal.js';
@@ -35,6 +36,7 @@ export type Connect = (
   name: ClusterName,
   access: SourceAccess,
   signal: AbortSignal,
+  waits?: Waits,
 ) => Promise<ClusterClient>;
 
 /** Connects to a configured cluster through its router, and retries while it is unreachable. */
@@ -44,7 +46,7 @@ export function openDestination(
   signal: AbortSignal,
   connect: Connect = connectConfigured,
 ): Promise<ClusterClient> {
-  return runtime.retrying(`connect to ${name}`, () => connect(runtime.config, name, 'router', signal), signal);
+  return runtime.retrying(`connect to ${name}`, () => connect(runtime.config, name, 'router', signal, runtime.waits), signal);
 }
 
 /**
@@ -70,7 +72,7 @@ export async function openSource(
   }
   return runtime.retrying(
     `connect to ${name}`,
-    () => connectSource(runtime.config, name, recorded ?? sourceAccess, signal, connect),
+    () => connectSource(runtime.config, name, recorded ?? sourceAccess, signal, connect, runtime.waits),
     signal,
   );
 }
@@ -148,13 +150,14 @@ export async function connectSource(
   access: SourceAccess | 'auto',
   signal: AbortSignal,
   connect: Connect = connectConfigured,
+  waits?: Waits,
 ): Promise<ClusterClient> {
-  if (access !== 'auto') return connect(config, name, access, signal);
+  if (access !== 'auto') return connect(config, name, access, signal, waits);
   try {
-    return await connect(config, name, 'direct', signal);
+    return await connect(config, name, 'direct', signal, waits);
   } catch (error) {
     if (!isConvoyError(error, 'shardsNotReachable')) throw error;
-    return { ...(await connect(config, name, 'router', signal)), directRefusal: error.errorDescription };
+    return { ...(await connect(config, name, 'router', signal, waits)), directRefusal: error.errorDescription };
   }
 }
 
@@ -168,13 +171,14 @@ export async function connectConfigured(
   name: ClusterName,
   access: SourceAccess,
   signal: AbortSignal,
+  waits?: Waits,
 ): Promise<ClusterClient> {
   const direct = access === 'direct';
   const credentials = config.shards[name];
   const shardCredentials =
     credentials === undefined ? {} : { shardCredentials: { ...credentials, password: credentials.password.reveal() } };
   const readPreference = direct && config.readPreference !== 'primary' ? { readPreference: config.readPreference } : {};
-  const options = { direct, signal, poolSizeMax: poolSize(config), ...shardCredentials, ...readPreference };
+  const options = { direct, signal, waits, poolSizeMax: poolSize(config), ...shardCredentials, ...readPreference };
   return openCluster(name, config[name].reveal(), options);
 }
 

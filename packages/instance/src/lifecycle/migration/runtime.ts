@@ -1,4 +1,5 @@
 import type { Clock } from '../../cluster/clock.js';
+import { Waits } from '../../cluster/waits.js';
 import { retrying, type RetryNotice, retryPolicy, type Retrying } from '../../cluster/retry.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import type { Logger } from '../../logging/logger.js';
@@ -14,6 +15,8 @@ export interface Runtime {
   retrying: Retrying;
   /** Operations in retry now, for warnings. */
   retries: Map<string, RetryNotice>;
+  /** What is waited for now, for warnings. */
+  waits: Waits;
 }
 
 const minute_ms = 60_000;
@@ -39,7 +42,10 @@ export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logg
       if (retries.size > 0) retries.delete(label);
     }
   };
-  return { config, clock, logger, metrics, retrying: run, retries };
+  const waits = new Waits(({ from, what }) =>
+    logger.warn({ event: 'streamReopened', from, what }, 'a change stream stands still and is opened anew'),
+  );
+  return { config, clock, logger, metrics, retrying: run, retries, waits };
 }
 
 /** Server sessions of a sync task: one for each write that may be in flight, and one for re-reads. */

@@ -7,6 +7,7 @@ import { type LagStats, LagTracker } from '../stats/lag.js';
 import { sourceShardOf } from '../../store/reversal.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import { oplogRemaining } from '../stats/oplog-time.js';
+import { awaits, waitWarnings } from '../stats/wait-warnings.js';
 
 /** What is observed between the source and the destination; null where a value is unknown. */
 export interface Observed extends LagStats {
@@ -32,7 +33,8 @@ export class LagObserver {
   ) {
     const { source, destination, ownIds } = run.deps;
     const shardIds = ownIds.map((id) => sourceShardOf(run.view.record, id));
-    this.#watch = new ClusterWatch(source, destination, shardIds, clock);
+    const isAwaited = (cluster: string): boolean => awaits(run.deps.runtime.waits.present, cluster);
+    this.#watch = new ClusterWatch(source, destination, shardIds, clock, isAwaited);
     this.#versions = new VersionWatch((signal) => versionRefusal(clock, run.deps, signal), clock);
     this.#seen = this.#look();
   }
@@ -68,6 +70,7 @@ export class LagObserver {
     const isPassed = commit !== null && ddlWatermark !== null && ddlWatermark > timeOf(commit.time);
     const ddlWatermark_seconds = ddlWatermark === null ? null : isPassed ? sourceTime_seconds : secondsOf(ddlWatermark);
     const stats = run.liveStats;
+    const waits = run.deps.runtime.waits.present;
     const lag = this.#tracker.take({
       at_ms: this.clock.monotonic_ms(),
       stats,
@@ -75,8 +78,10 @@ export class LagObserver {
       ddlWatermark_seconds,
       ddlChanges,
       oplogRemaining_seconds,
+      isAwaitingSource: awaits(waits, run.deps.source.name),
     });
-    return { ...lag, sourcePing_ms, destinationPing_ms, seesOplogs, oplogRemaining_seconds };
+    const warnings = [...waitWarnings(waits, this.#watch.membersAway), ...lag.warnings];
+    return { ...lag, warnings, sourcePing_ms, destinationPing_ms, seesOplogs, oplogRemaining_seconds };
   }
 
   /** The shortest of the own shards. A checkpoint does not move in a pause, while the oplog keeps rolling. */

@@ -19,6 +19,8 @@ export interface LagReadings {
   ddlChanges: { known: number; done: number };
   /** Seconds until an oplog drops changes that are not applied yet; null while unknown. */
   oplogRemaining_seconds: number | null;
+  /** The source has not answered something, which has a warning of its own: a lag is no lack of capacity. */
+  isAwaitingSource?: boolean;
 }
 
 /** An instance's lag stats; null where a value is unknown. */
@@ -72,11 +74,11 @@ export class LagTracker {
     return Math.max(0, sourceTime_seconds - below_seconds);
   }
 
-  #readWarning({ stats }: LagReadings): Warning[] {
+  #readWarning({ stats, isAwaitingSource = false }: LagReadings): Warning[] {
     const behind = Math.max(0, ...stats.map(({ readLag_seconds }) => readLag_seconds));
     this.#isReadBehind =
       behind > (this.#isReadBehind ? readBehindMax_seconds / hysteresis_ratio : readBehindMax_seconds);
-    if (!this.#isReadBehind) return [];
+    if (!this.#isReadBehind || isAwaitingSource) return [];
     return [
       {
         name: 'streamFarBehind',
@@ -89,8 +91,9 @@ export class LagTracker {
   }
 
   /** Once a lag that does not shrink has caused a warning, the warning stays until the lag shrinks or is gone. */
-  #standingWarning({ at_ms }: LagReadings, lag_seconds: number | null): Warning[] {
+  #standingWarning({ at_ms, isAwaitingSource = false }: LagReadings, lag_seconds: number | null): Warning[] {
     const stands =
+      !isAwaitingSource &&
       this.#catchUp !== null && this.#catchUp.seconds === null && (lag_seconds ?? 0) > steadyLagMax_seconds;
     this.#standingSince_ms = stands ? (this.#standingSince_ms ?? at_ms) : null;
     if (this.#standingSince_ms === null || at_ms - this.#standingSince_ms < standing_ms) return [];

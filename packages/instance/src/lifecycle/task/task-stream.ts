@@ -68,6 +68,7 @@ export class TaskStream implements RoutedStream {
       runtime.retrying,
       this.startAt,
       patience,
+      runtime,
     );
     try {
       for (;;) {

@@ -208,6 +208,7 @@ function verifierDependencies(
     storage,
     clock: runtime.clock,
     retrying: runtime.retrying,
+    waits: runtime.waits,
     migration: new ObservedMigration(deps, sync),
     task: source.shardIds.indexOf(sync.taskId),
     tasks: source.shardIds.length,

@@ -132,6 +132,7 @@ export class SideFollower {
       deps.retrying,
       () => this.#position ?? 0n,
       deps,
+      deps.waits === undefined ? undefined : { clock: deps.clock, waits: deps.waits },
     );
     try {
       for (;;) {

@@ -5,8 +5,9 @@ import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../../cluster/failure.js';
-import { ResumableCursor } from '../../cluster/resumable-cursor.js';
 import type { Retrying } from '../../cluster/retry.js';
+import { ownPlace, type StreamPlace } from '../../cluster/stream-watch.js';
+import { WatchedStream } from '../../cluster/watched-stream.js';
 import type { MigrationToVerify } from './verifier-dependencies.js';
 
 /** How long the server waits for an event before it reports its position. */
@@ -48,7 +49,7 @@ export class TouchesLostError extends Error {
 
 /** The keys of the writes to some collections of a cluster, read through the router, resumed by time. */
 export class TouchedStream {
-  readonly #cursor = new ResumableCursor((signal) => this.#open(signal));
+  readonly #cursor: WatchedStream;
 
   constructor(
     private readonly cluster: Pick<ClusterClient, 'router' | 'version' | 'name'>,
@@ -57,7 +58,11 @@ export class TouchedStream {
     /** Where the stream starts if it must be opened again. */
     private readonly position: () => bigint,
     private readonly load: { tasks: number; migration: Pick<MigrationToVerify, 'isCommitAwaited'> },
-  ) {}
+    place: StreamPlace = ownPlace(),
+  ) {
+    const wait = { from: cluster.router.label, what: 'the stream of writes for the verifier' };
+    this.#cursor = new WatchedStream(place, wait, position(), (signal) => this.#open(signal));
+  }
 
   /** @throws TouchesLostError */
   async next(signal: AbortSignal): Promise<TouchStep> {

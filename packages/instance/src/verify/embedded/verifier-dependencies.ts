@@ -1,5 +1,6 @@
 import type { RawValue } from '../../bson/scan.js';
 import type { Clock } from '../../cluster/clock.js';
+import type { Waits } from '../../cluster/waits.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { VerificationStorage } from '../../store/verification-storage.js';
 import type { Retrying } from '../../cluster/retry.js';
@@ -37,6 +38,8 @@ export interface VerifierDependencies {
   destination: ClusterClient;
   storage: VerificationStorage;
   clock: Clock;
+  /** Shows streams that stand still. */
+  waits?: Waits;
   retrying: Retrying;
   migration: MigrationToVerify;
   /** The sync task's number, and how many there are. */
