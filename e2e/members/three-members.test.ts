@@ -1,33 +1,12 @@
-import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
-import { pollUntil } from '@convoy/testbed/process/poll-until';
-import { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
 import { isFullRun, needs } from '../requirements.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted } from '../fleet.js';
 import { Workload } from '../workload.js';
+import { membersNow, untilAnotherLeads } from './members.js';
 
 const orders = isFullRun ? 5_000 : 500;
 const onSets = { version: [5, 0], real: true } as const;
 const sets = { source: 'replicaSet', destination: 'replicaSet', members: 3 } as const;
-const electedWithin_ms = 60_000;
-
-/** The member of a shard that is primary, and the others. */
-async function membersNow(cluster: TestCluster, shard: string): Promise<{ primary: string; others: string[] }> {
-  const hosts = cluster.members.get(shard) ?? [];
-  await using client = new MongoClient(cluster.shardConnectionString(shard));
-  const { primary } = (await client.db('admin').command({ hello: 1 })) as { primary: string };
-  return { primary, others: hosts.filter((host) => host !== primary) };
-}
-
-async function untilAnotherLeads(cluster: TestCluster, shard: string, former: string): Promise<void> {
-  await pollUntil(`${shard} has another primary`, electedWithin_ms, async () => {
-    try {
-      return (await membersNow(cluster, shard)).primary !== former;
-    } catch {
-      return false;
-    }
-  });
-}
 
 test('a migration with indexes ends while one member of the destination is away', needs(onSets), async () => {
   await using clusters = await Clusters.loaded(sets, orders);

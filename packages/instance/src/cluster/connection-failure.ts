@@ -70,6 +70,16 @@ const closedTls: Explanation = { cause: closed.cause, advice: closedAdvice };
 
 const silent: Explanation = { cause: 'the server did not answer in time', advice: networkAdvice };
 
+const withoutPrimary: Explanation = {
+  cause: 'the replica set has no primary',
+  advice: 'Check that a majority of its members runs: rs.status() shows why none is elected.',
+};
+
+const noneAllowed: Explanation = {
+  cause: 'no member of the replica set is one that readPreference and readPreferenceTags allow to read from',
+  advice: 'Check that such a member runs (rs.status(), and the tags in rs.conf()), or allow others to be read from.',
+};
+
 /** Servers without TLS wait for the rest of what they take for a message. */
 const silentTls: Explanation = { cause: 'the server did not answer the TLS handshake in time', advice: tlsAdvice };
 
@@ -219,6 +229,8 @@ export function connectionFailure(
   if (!isNetworkFailure(error)) return null;
   const [host, failure]: [string | null, unknown] =
     error instanceof MongoServerSelectionError ? failedServer(error) : [null, error];
+  const unchosen = error instanceof MongoServerSelectionError ? notChosen(error) : null;
+  if (unchosen !== null) return { host: null, ...unchosen };
   const cause = connectionCause(failure);
   if (cause !== null) return { host, cause: cause.text, advice: advices[cause.kind] };
   if (failure instanceof NoAnswerError) return { host, ...silent };
@@ -263,6 +275,15 @@ export function asUnavailable(role: 'source' | 'destination', name: string, erro
   return failure === null
     ? error
     : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
+}
+
+/** Why none of the members was chosen although the driver reaches all; null if it does not. */
+function notChosen({ reason }: MongoServerSelectionError): Explanation | null {
+  const servers = [...(reason?.servers.values() ?? [])];
+  const areKnown = servers.length > 0 && servers.every(({ type, error }) => type !== 'Unknown' && error === null);
+  if (!areKnown) return null;
+  if (reason?.type === 'ReplicaSetNoPrimary') return withoutPrimary;
+  return reason?.type === 'ReplicaSetWithPrimary' ? noneAllowed : null;
 }
 
 /** The first server that failed, and its error; null for one that is silent. */

@@ -34,5 +34,7 @@ function awayFromPrimary({ members = [] }: Document): string[] {
 /** A router calls arbiters hidden; it does not know hidden members. */
 function awayFromRouter({ replicaSets = {} }: Document): string[] {
   const sets = Object.entries(replicaSets as Record<string, { hosts?: RouterMember[] }>);
-  return sets.flatMap(([set, { hosts = [] }]) => hosts.filter(({ ok, hidden }) => !ok && !hidden).map(({ addr }) => `${addr} of ${set}`));
+  return sets.flatMap(([set, { hosts = [] }]) =>
+    hosts.filter(({ ok, hidden }) => !ok && !hidden).map(({ addr }) => `${addr} of ${set}`),
+  );
 }

@@ -38,6 +38,8 @@ export function ownPlace(): StreamPlace {
 export class StreamWatch {
   /** The latest time that the stream has shown. */
   #time: bigint;
+  /** The latest time of the cluster that any reply has shown: not every reply shows one. */
+  #clusterTime = 0n;
   #limit_ms: number | null = null;
   /** Time that the reader has waited since the stream was opened, or has last shown something. */
   #waited_ms = 0;
@@ -69,7 +71,8 @@ export class StreamWatch {
    */
   answered(batch: RawBatch): boolean {
     const time = batch.resumeToken === undefined ? 0n : tokenTime(batch.resumeToken);
-    const behind = secondsOf(clusterTime(batch)) - secondsOf(time > this.#time ? time : this.#time);
+    this.#clusterTime = highestTime([this.#clusterTime, clusterTime(batch)]);
+    const behind = secondsOf(this.#clusterTime) - secondsOf(time > this.#time ? time : this.#time);
     if (batch.documents.length > 0 || time > this.#time || behind < behind_seconds) {
       if (time > this.#time) this.#time = time;
       this.#limit_ms = behind > near_seconds ? standingBehind_ms : standing_ms;

@@ -12,12 +12,7 @@ export class WatchedStream {
    * @param startAt the first time to read
    * @param reopen opens the stream where it continues: behind everything that its reader has received
    */
-  constructor(
-    place: StreamPlace,
-    wait: Wait,
-    startAt: bigint,
-    reopen: (signal: AbortSignal) => Promise<RawCursor>,
-  ) {
+  constructor(place: StreamPlace, wait: Wait, startAt: bigint, reopen: (signal: AbortSignal) => Promise<RawCursor>) {
     this.#watch = new StreamWatch(place, wait, startAt);
     this.#cursor = new ResumableCursor(reopen);
   }

@@ -7,11 +7,12 @@ const noCollection = '$cmd.aggregate';
 export function kindOf(database: string, command: Document): string {
   const [name = ''] = Object.keys(command);
   const value: unknown = name === 'getMore' ? command.collection : command[name];
-  if (value === noCollection || isChangeStream(command)) return `${name} of a change stream`;
-  return typeof value === 'string' ? `${name} of ${database}.${value}` : name;
+  if (value === noCollection || firstStage(command)?.$changeStream !== undefined) return `${name} of a change stream`;
+  if (typeof value === 'string') return `${name} of ${database}.${value}`;
+  const [stage] = Object.keys(firstStage(command) ?? {});
+  return stage === undefined ? name : `${name} of ${stage}`;
 }
 
-function isChangeStream({ pipeline }: Document): boolean {
-  const first: Document | undefined = Array.isArray(pipeline) ? (pipeline as Document[])[0] : undefined;
-  return first?.$changeStream !== undefined;
+function firstStage({ pipeline }: Document): Document | undefined {
+  return Array.isArray(pipeline) ? (pipeline as Document[])[0] : undefined;
 }

@@ -32,6 +32,8 @@ interface CursorHome {
   isRouter: boolean;
   /** Of the client: they go into the session of a cursor, and replies advance them. */
   times: Pick<CausalTimes, 'prepare' | 'learn' | 'ofPrimary'>;
+  /** Of a single member: called with its own time and what it and the primary know of the set's. */
+  heard?: (own: unknown, ...ofSet: unknown[]) => void;
   /** Called with every failure, so that the client leaves a dead router. */
   failed: (client: MongoClient, error: unknown) => void;
 }
@@ -167,6 +169,7 @@ async function send(
     home.times.learn(reply);
     const operationTime = timeOfReply(reply, home.isRouter);
     const primaryTime = home.isRouter ? null : home.times.ofPrimary;
+    home.heard?.(reply.operationTime, reply.$clusterTime?.clusterTime, primaryTime);
     return {
       ...readCursorReply(reply.cursor),
       ...(operationTime && { operationTime }),

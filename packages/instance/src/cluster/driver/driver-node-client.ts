@@ -35,9 +35,12 @@ interface DriverNodeClientOptions {
 export class DriverNodeClient implements NodeClient {
   private readonly calls: CallsInFlight;
   private readonly times = new CausalTimes();
+  private readonly leave: (() => void) | undefined;
 
   constructor(private readonly node: DriverNodeClientOptions) {
     this.calls = new CallsInFlight(node.label, node.waits);
+    const { members, waits, label } = node;
+    if (members !== undefined) this.leave = waits?.add(() => members.waits(label));
   }
 
   get label(): string {
@@ -69,13 +72,17 @@ export class DriverNodeClient implements NodeClient {
   }
 
   async openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
-    const { ring, readPreference, isRouter = false } = this.node;
+    const { ring, readPreference, isRouter = false, members } = this.node;
+    const { client, host } = await this.clientForCursor(options);
     const home = {
-      client: await this.clientForCursor(options),
+      client,
       calls: this.calls,
       readPreference: options.primary === true ? null : readPreference,
       isRouter,
       times: this.times,
+      ...(host !== null && {
+        heard: (own: unknown, ...ofSet: unknown[]) => members?.heard(host, own, ...ofSet),
+      }),
       failed: (client: MongoClient, error: unknown) => ring.failed(client, error),
     };
     const open = (one: Document, each: CallOptions): Promise<RawCursor> =>
@@ -101,15 +108,16 @@ export class DriverNodeClient implements NodeClient {
 
   /** Ends the calls in flight before the connections, so that the driver keeps no lent session id. */
   async close(): Promise<void> {
+    this.leave?.();
     await this.calls.close();
     await Promise.all([this.node.ring.close(), this.node.members?.close()]);
   }
 
-  private async clientForCursor(options: CallOptions): Promise<MongoClient> {
+  private async clientForCursor(options: CallOptions): Promise<{ client: MongoClient; host: string | null }> {
     const { ring, members } = this.node;
     const client = ring.current();
     return members === undefined || options.primary === true
-      ? client
+      ? { client, host: null }
       : this.calls.run(options, (signal) => members.choose(client, signal), 'hello');
   }
 

@@ -46,7 +46,11 @@ export function openDestination(
   signal: AbortSignal,
   connect: Connect = connectConfigured,
 ): Promise<ClusterClient> {
-  return runtime.retrying(`connect to ${name}`, () => connect(runtime.config, name, 'router', signal, runtime.waits), signal);
+  return runtime.retrying(
+    `connect to ${name}`,
+    () => connect(runtime.config, name, 'router', signal, runtime.waits),
+    signal,
+  );
 }
 
 /**

@@ -94,7 +94,9 @@ export class LagTracker {
   #standingWarning({ at_ms, isAwaitingSource = false }: LagReadings, lag_seconds: number | null): Warning[] {
     const stands =
       !isAwaitingSource &&
-      this.#catchUp !== null && this.#catchUp.seconds === null && (lag_seconds ?? 0) > steadyLagMax_seconds;
+      this.#catchUp !== null &&
+      this.#catchUp.seconds === null &&
+      (lag_seconds ?? 0) > steadyLagMax_seconds;
     this.#standingSince_ms = stands ? (this.#standingSince_ms ?? at_ms) : null;
     if (this.#standingSince_ms === null || at_ms - this.#standingSince_ms < standing_ms) return [];
     return [

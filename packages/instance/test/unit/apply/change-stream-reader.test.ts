@@ -8,6 +8,7 @@ import type { CallOptions, NodeClient, RawBatch } from '../../../src/cluster/nod
 import { batchOf, serverError } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
 import { bytesOf, never, once, times } from '../model/parts.js';
+import { second, standingPlace } from '../model/standing-place.js';
 import { clientWith } from '../model/client-with.js';
 
 const unawaited: StreamPatience = { isAwaited: () => false, isIdle: () => false };
@@ -79,6 +80,27 @@ describe("a shard's change stream", () => {
     expect(await stream.next(never)).toMatchObject({ readBelow: 20n, reopened: true });
     expect(await stream.next(never)).toMatchObject({ reopened: false });
     expect(opened.map(startOf)).toEqual([10n, 20n]);
+  });
+
+  it('is opened anew where it continues when it stands still while its cluster goes on, and is named before', async () => {
+    const place = standingPlace();
+    const shown = { documents: [bytesOf({ a: 1 })], resumeToken: tokenOf(20n << 32n), operationTime: second(20n) };
+    // A router has only its own time and its last token for a shard that does not answer.
+    const standing = { resumeToken: tokenOf(20n << 32n), operationTime: second(50n) };
+    const answers = [shown, ...Array.from({ length: 20 }, () => standing), { resumeToken: tokenOf(60n << 32n) }];
+    const stream = new ChangeStreamReader(clientOf(answers), [7, 0, 0], once, 10n << 32n, unawaited, place);
+    const steps = [];
+    for (let step = 0; step < 12; step += 1) steps.push(await stream.next(never));
+    expect([opened.length, place.waits.present]).toEqual([1, []]);
+    for (let step = 0; step < 6; step += 1) steps.push(await stream.next(never));
+    expect(place.waits.present).toEqual([{ from: 'shard', what: 'the change stream' }]);
+    for (let step = 0; step < 6; step += 1) steps.push(await stream.next(never));
+    expect(opened.map(startOf)).toEqual([10n << 32n, 20n << 32n]);
+    expect(steps.filter(({ reopened }) => reopened)).toEqual([
+      { events: [], readBelow: 20n << 32n, sourceTime: 0n, reopened: true },
+    ]);
+    expect(steps.at(-1)).toMatchObject({ readBelow: 60n << 32n });
+    expect(place.waits.present).toEqual([]);
   });
 
   it('advances with the tokens of empty batches', async () => {

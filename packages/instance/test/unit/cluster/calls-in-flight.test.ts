@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Waits } from '../../../src/cluster/waits.js';
 import { CallsInFlight, ClientClosedError, NoAnswerError } from '../../../src/cluster/calls-in-flight.js';
 
 /** A call that ends only when it is aborted. */
@@ -20,6 +21,68 @@ describe('calls in flight', () => {
       .catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(31_001);
     expect(await outcome).toBeInstanceOf(NoAnswerError);
+  });
+
+  test.each([
+    ['without a limit of their own', {}, 20_000],
+    ['with a limit for the server', { maxTime_ms: 5_000 }, 25_000],
+    ['whose caller waits less', { answerMax_ms: 3_000 }, 3_000],
+  ])('end when no answer comes, %s', async (_what, options, ends_ms) => {
+    vi.useFakeTimers();
+    const calls = new CallsInFlight('cluster0 router');
+    const ended = vi.fn();
+    const outcome = calls
+      .run({ signal: new AbortController().signal, ...options }, endless, 'find of shop.orders')
+      .catch((error: unknown) => (ended(), error));
+    await vi.advanceTimersByTimeAsync(ends_ms - 1);
+    expect(ended).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await outcome).toMatchObject({
+      name: 'NoAnswerError',
+      message: `No answer from cluster0 router to find of shop.orders within ${ends_ms} ms`,
+    });
+  });
+
+  test('that are repeated may take longer each time, and those that somebody looks after as long as they do', async () => {
+    vi.useFakeTimers();
+    const calls = new CallsInFlight();
+    const { signal } = new AbortController();
+    const ended: number[] = [];
+    const began_ms = performance.now();
+    const repeated = async (): Promise<void> => {
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        await calls.run({ signal }, endless, 'find').catch(() => 0);
+        ended.push(performance.now() - began_ms);
+      }
+    };
+    const lookedAfter = vi.fn();
+    void calls.run({ signal, answerMax_ms: Infinity }, endless, 'createIndexes').catch(lookedAfter);
+    const all = repeated();
+    await vi.advanceTimersByTimeAsync(140_000);
+    await all;
+    expect(ended).toEqual([20_000, 60_000, 140_000]);
+    expect(lookedAfter).not.toHaveBeenCalled();
+  });
+
+  test('are shown once they have had no answer for 5 s', async () => {
+    vi.useFakeTimers();
+    const waits = new Waits();
+    const calls = new CallsInFlight('cluster0 router', waits);
+    const { signal } = new AbortController();
+    const outcomes = [
+      calls.run({ signal }, endless, 'find of shop.orders'),
+      calls.run({ signal, maxTime_ms: 4_000 }, endless, 'getMore of a change stream'),
+      calls.run({ signal, answerMax_ms: Infinity }, endless, 'createIndexes of shop.orders'),
+    ].map((call) => call.catch(() => 0));
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(waits.present).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(waits.present).toEqual([{ from: 'cluster0 router', what: 'find of shop.orders' }]);
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(waits.present.map(({ what }) => what)).toEqual(['find of shop.orders', 'getMore of a change stream']);
+    await calls.close();
+    await Promise.all(outcomes);
+    expect(waits.present).toEqual([]);
   });
 
   test('have no limit once they have ended', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { MongoNetworkError, MongoServerError } from 'mongodb';
+import { MongoClient, MongoNetworkError, MongoServerError } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
@@ -131,6 +131,31 @@ it.each([
 ])('says what to do about a certificate of a shard: %s', (code, advice) => {
   const failed = new MongoNetworkError('connect', { cause: Object.assign(new Error('connect'), { code }) });
   expect(shardAdvice(failed)).toMatch(advice);
+});
+
+describe('a replica set whose members all answer', () => {
+  const ofSet = { setName: 'plain', setVersion: 1 };
+  const secondary = { ...ofSet, isWritablePrimary: false, ismaster: false, secondary: true };
+
+  it.each([
+    ['without a primary', secondary, '', 'the replica set has no primary. Check that a majority'],
+    [
+      'without a member that may be read',
+      ofSet,
+      'readPreference=secondary&readPreferenceTags=dc:none&',
+      'no member of the replica set is one that readPreference and readPreferenceTags allow to read from. Check that',
+    ],
+  ])('%s is not called unreachable by network or port', async (_what, identity, options, sentence) => {
+    await using node = await ScriptedNode.start(() => failure(59, 'CommandNotFound'), identity);
+    const client = new MongoClient(`${node.connectionString}?replicaSet=plain&${options}serverSelectionTimeoutMS=500`);
+    const error: unknown = await client
+      .db('admin')
+      .command({ ping: 1 })
+      .catch((thrown: unknown) => thrown);
+    await client.close();
+    const found = connectionFailure(error);
+    expect(found === null ? '' : unreachable('cluster0', found)).toContain(`cluster0 cannot be reached: ${sentence}`);
+  });
 });
 
 describe('a login that is refused', () => {

@@ -8,6 +8,7 @@ import { batchOf } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
 import { clientWith } from '../model/client-with.js';
 import { never, once } from '../model/parts.js';
+import { second, standingPlace } from '../model/standing-place.js';
 
 it('lets the server wait long while nothing is to be routed, and only briefly while a commit waits', async () => {
   const waits_ms: unknown[] = [];
@@ -86,6 +87,51 @@ it('reads each shard directly before 6.0 if it may, and returns what is below th
     [[3n, 5n], 20n],
     [[25n, 30n], 40n],
   ]);
+});
+
+it('is opened anew at the watermark when it stands still while its cluster goes on, and is named', async () => {
+  const drop = BSON.serialize({
+    _id: { _data: tokenOf(15n << 32n) },
+    operationType: 'drop',
+    clusterTime: timestampOf(15n << 32n),
+    ns: { db: 'shop', coll: 'orders' },
+  });
+  const opened: unknown[] = [];
+  const standing = { resumeToken: tokenOf(20n << 32n), operationTime: second(50n) };
+  const batches = [batchOf([drop], standing)];
+  const next = () => Promise.resolve(batches.shift() ?? batchOf([], standing));
+  const router = clientWith({
+    label: 'cluster0 router',
+    openCursor: (_database, command) => {
+      const [stage] = command.pipeline as { $changeStream: { startAtOperationTime: unknown } }[];
+      opened.push(stage?.$changeStream.startAtOperationTime);
+      return Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
+    },
+  });
+  let watermark = 10n << 32n;
+  let forgotten = 0;
+  const place = standingPlace();
+  const patience = { isIdle: () => false, isAwaited: () => true };
+  const source = fakeCluster({ router, version: [8, 0, 10] });
+  const stream = new DdlStream(
+    source,
+    once,
+    () => watermark,
+    () => (forgotten += 1),
+    patience,
+    place,
+  );
+  const times: bigint[] = [];
+  for (let step = 0; step < 25; step += 1) {
+    const { events, readBelow } = await stream.next(never);
+    times.push(...events.map(({ time }) => time));
+    if (readBelow > watermark) watermark = readBelow;
+  }
+  expect(times).toEqual([15n << 32n]);
+  expect([opened, forgotten]).toEqual([[second(10n), second(20n)], 2]);
+  expect(place.waits.present).toEqual([{ from: 'cluster0 router', what: 'the stream of DDL changes' }]);
+  await stream.close();
+  expect(place.waits.present).toEqual([]);
 });
 
 describe('an event of later servers', () => {

@@ -88,6 +88,13 @@ describe('a warning', () => {
     expect(after(...standing(61), {}).names).toEqual([]);
   });
 
+  it('blames no lack of capacity for a lag while the source does not answer', () => {
+    const silent = { stats: [{ ...task, lag_seconds: 300, readLag_seconds: 300 }], isAwaitingSource: true };
+    const standing = Array.from({ length: 70 }, () => silent);
+    expect(after(...standing).names).toEqual([]);
+    expect(after(...standing, { ...silent, isAwaitingSource: false }).names).toEqual(['streamFarBehind']);
+  });
+
   it('warns that an oplog runs out, until there is room again', () => {
     const left = (oplogRemaining_seconds: number | null): Partial<LagReadings> => ({ oplogRemaining_seconds });
     expect(after(left(3600)).names).toEqual([]);
