@@ -23,6 +23,7 @@ import { shardingHazards } from './sharding.js';
 import { streamHazards } from './stream.js';
 import { topologyHazards } from './topology.js';
 import { updateHazards } from './updates.js';
+import { waitHazards } from './waits.js';
 
 /** All hazards in the order of their numbers. */
 export const hazards: readonly Hazard[] = [
@@ -50,4 +51,5 @@ export const hazards: readonly Hazard[] = [
   ...streamHazards,
   ...topologyHazards,
   ...updateHazards,
+  ...waitHazards,
 ].sort((a, b) => a.number - b.number);

@@ -280,8 +280,8 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the members that do not answer',
-        file: instance('lifecycle/leader/lasting-builds.ts'),
-        symbol: 'membersAway',
+        file: instance('cluster/members-away.ts'),
+        symbol: 'awayFromPrimary',
         find: '.filter(({ health }) => health === 0)',
         replace: '.filter(({ health }) => health < 0)',
         tests: [

@@ -280,7 +280,7 @@ export function asUnavailable(role: 'source' | 'destination', name: string, erro
 /** Why none of the members was chosen although the driver reaches all; null if it does not. */
 function notChosen({ reason }: MongoServerSelectionError): Explanation | null {
   const servers = [...(reason?.servers.values() ?? [])];
-  const areKnown = servers.length > 0 && servers.every(({ type, error }) => type !== 'Unknown' && error === null);
+  const areKnown = servers.length > 0 && servers.every((one) => one.error === null && one.type !== 'Unknown');
   if (!areKnown) return null;
   if (reason?.type === 'ReplicaSetNoPrimary') return withoutPrimary;
   return reason?.type === 'ReplicaSetWithPrimary' ? noneAllowed : null;

@@ -39,8 +39,8 @@ export class MemberClients {
       const host: unknown = hello.me;
       // A member without its own name cannot be connected to; the set's client then chooses.
       if (typeof host !== 'string') return { client: replicaSet, host: null };
-      const ownTime: unknown = hello.lastWrite?.opTime?.ts;
-      if (choices < choicesMax && isBehind(ownTime, hello.$clusterTime?.clusterTime)) continue;
+      const { lastWrite, $clusterTime } = hello as { lastWrite?: { opTime?: Document }; $clusterTime?: Document };
+      if (choices < choicesMax && isBehind(lastWrite?.opTime?.ts, $clusterTime?.clusterTime)) continue;
       const client = this.clients.get(host) ?? this.connect(host);
       this.clients.set(host, client);
       return { client, host };
@@ -71,5 +71,5 @@ export class MemberClients {
 
 function isBehind(own: unknown, ofSet: unknown): boolean {
   if (!(own instanceof Timestamp) || !(ofSet instanceof Timestamp)) return false;
-  return ofSet.getHighBitsUnsigned() - own.getHighBitsUnsigned() > staleBehind_seconds;
+  return ofSet.t - own.t > staleBehind_seconds;
 }

@@ -82,7 +82,7 @@ describe("a shard's change stream", () => {
     expect(opened.map(startOf)).toEqual([10n, 20n]);
   });
 
-  it('is opened anew where it continues when it stands still while its cluster goes on, and is named before', async () => {
+  it('is opened anew where it continues when it stands still beside its cluster, and is named before', async () => {
     const place = standingPlace();
     const shown = { documents: [bytesOf({ a: 1 })], resumeToken: tokenOf(20n << 32n), operationTime: second(20n) };
     // A router has only its own time and its last token for a shard that does not answer.

@@ -43,7 +43,7 @@ describe('calls in flight', () => {
     });
   });
 
-  test('that are repeated may take longer each time, and those that somebody looks after as long as they do', async () => {
+  test('that are repeated may take longer each time, and those that are looked after as long as they do', async () => {
     vi.useFakeTimers();
     const calls = new CallsInFlight();
     const { signal } = new AbortController();

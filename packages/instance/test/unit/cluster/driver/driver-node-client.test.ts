@@ -7,6 +7,7 @@ import { clientOptions } from '../../../../src/cluster/driver/client-options.js'
 import { DriverNodeClient } from '../../../../src/cluster/driver/driver-node-client.js';
 import { MemberClients } from '../../../../src/cluster/driver/member-clients.js';
 import { classify } from '../../../../src/cluster/failure.js';
+import { Waits } from '../../../../src/cluster/waits.js';
 import { batch, failure, ScriptedNode, success, type Script } from '../scripted-node.js';
 import { clientTo, signal, withClient } from './client-to-scripted-node.js';
 
@@ -122,6 +123,30 @@ test('a batch of a member that lags has the time of the primary beside its own',
     await nodeClient.command('admin', { ping: 1 }, { signal });
     const after = await nodeClient.openCursor('db', { find: 'c' }, { signal });
     expect(after.first).toMatchObject({ ...at(50), primaryTime: new Timestamp({ t: 500, i: 1 }) });
+  } finally {
+    await nodeClient.close();
+  }
+});
+
+test('a member that is far behind its primary is named for as long as it is', async () => {
+  let t = 50;
+  const at = (seconds: number) => ({ operationTime: new Timestamp({ t: seconds, i: 1 }) });
+  await using member = await ScriptedNode.start(() => ({ ...batch(0n, []), ...at(t) }));
+  await using primary = await ScriptedNode.start(() => ({ ...success(), ...at(500) }), { me: member.host });
+  const connect = (host: string) => new MongoClient(`mongodb://${host}/?directConnection=true`, clientOptions({}));
+  const waits = new Waits();
+  const nodeClient = new DriverNodeClient({
+    ...{ label: 'cluster0 replica set', ring: new ClientRing([() => connect(primary.host)]), waits },
+    ...{ readPreference: 'secondary', members: new MemberClients('secondary', connect) },
+  });
+  try {
+    await nodeClient.command('admin', { ping: 1 }, { signal });
+    await nodeClient.openCursor('db', { find: 'c' }, { signal });
+    const what = `its member ${member.host}, which is far behind the primary`;
+    expect(waits.present).toEqual([{ from: 'cluster0 replica set', what }]);
+    t = 480;
+    await nodeClient.openCursor('db', { find: 'c' }, { signal });
+    expect(waits.present).toEqual([]);
   } finally {
     await nodeClient.close();
   }

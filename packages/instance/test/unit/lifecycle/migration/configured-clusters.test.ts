@@ -1,5 +1,6 @@
 import { MongoNetworkError } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { Waits } from '../../../../src/cluster/waits.js';
 import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import type { ClusterName, Connect } from '../../../../src/lifecycle/migration/clusters.js';
@@ -44,7 +45,7 @@ beforeEach(() => {
   records = { cluster0: null, cluster1: null };
   comesBack = { cluster0: Promise.resolve(), cluster1: Promise.resolve() };
   [closed, logged] = [[], []];
-  clusters = new ConfiguredClusters(only<Runtime>({ config, retrying: once, logger }), connect);
+  clusters = new ConfiguredClusters(only<Runtime>({ config, retrying: once, logger, waits: new Waits() }), connect);
 });
 
 /** Takes the errors of a log. */
@@ -108,7 +109,7 @@ it('reports what it waits for until it is there, with hosts only for those who m
   const away = awayError({ 'db.example:27017': new MongoNetworkError('connect', { cause }) });
   let tries = 0;
   const waiting = new ConfiguredClusters(
-    only<Runtime>({ config, logger, retrying: times(2) }),
+    only<Runtime>({ config, logger, retrying: times(2), waits: new Waits() }),
     async (config, name, access, signal) =>
       name === 'cluster0' && (tries += 1) === 1
         ? Promise.reject(away)

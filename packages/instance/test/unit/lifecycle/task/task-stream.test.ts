@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { only } from '../../../../../api/test/unit/only.js';
+import { Waits } from '../../../../src/cluster/waits.js';
 import type { StreamStep } from '../../../../src/apply/change-stream-reader.js';
 import type { ApplyWorkers } from '../../../../src/apply/apply-workers.js';
 import type { EventDispatcher } from '../../../../src/apply/event-dispatcher.js';
@@ -37,6 +38,7 @@ it("the source's time goes on while the stream does not answer; an idle stream i
       clock: only<Runtime['clock']>({ monotonic_ms: () => clock.now_ms }),
       metrics: new Metrics({ processMetrics: false }),
       retrying: once,
+      waits: new Waits(),
     }),
     source: fakeCluster({ router: shard, shards: new Map([['shard0', shard]]) }),
     shardId: 'shard0',
