@@ -105,8 +105,8 @@ export const waitHazards: readonly Hazard[] = [
         takesOut: 'the look at index builds',
         file: instance('catalog/make/watched-build.ts'),
         symbol: 'watchedBuild',
-        find: 'while (await isBuilding(over).catch(() => true))',
-        replace: 'while ((await isBuilding(over).catch(() => true)) && over.aborted)',
+        find: '(await isBuilding(over).catch(() => true))',
+        replace: '(await isBuilding(over).catch(() => true)) === over.aborted',
         tests: [
           instanceTest('catalog/make/watched-build.test.ts', 'is waited for while it builds, or while nobody can say'),
         ],

@@ -29,7 +29,7 @@ export async function watchedBuild(
     const limit_ms = builds.limits.limit_ms(namespace);
     await builds.clock.sleep(limit_ms, over);
     // A look that fails says nothing about the build.
-    while (await isBuilding(over).catch(() => true)) await builds.clock.sleep(look_ms, over);
+    while (!over.aborted && (await isBuilding(over).catch(() => true))) await builds.clock.sleep(look_ms, over);
     over.throwIfAborted();
     builds.limits.exceeded(namespace, limit_ms);
     given.abort(new NoAnswerError(`No answer to createIndexes of ${namespace}, which builds nothing`));
