@@ -1,6 +1,7 @@
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import { only } from '../../../../../api/test/unit/only.js';
+import { Waits } from '../../../../src/cluster/waits.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
 import type { Clock } from '../../../../src/cluster/clock.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
@@ -61,6 +62,7 @@ function fixture() {
     tasks: 1,
     migration: only<MigrationToVerify>({ isCommitAwaited: false }),
     retrying: once,
+    waits: new Waits(),
   });
   const store = { keys, streamed: [entry_], named: () => entry_ };
   const follower = (startAt: bigint | null) =>
