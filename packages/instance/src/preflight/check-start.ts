@@ -24,7 +24,7 @@ import { checkDocumentFilters } from './check-document-filters.js';
 import { checkFeatureVersions, describeFeatureVersions } from './check-feature-versions.js';
 import { checkOplogWindow } from './check-oplog-window.js';
 import { checkOptions } from './check-options.js';
-import { checkServerParameters, describeServerParameters } from './check-server-parameters.js';
+import { checkServerParameters } from './check-server-parameters.js';
 import { checkSourceCatalog } from './check-source-catalog.js';
 import { checkShardUsers, checkUsers, describeUsers } from './check-user.js';
 import { checkVerification, describeVerification } from './check-verification.js';
@@ -171,7 +171,7 @@ async function examineClusters(input: StartCheck, examination: Examination): Pro
   await examination.require(
     'serverParameters',
     () => checkServerParameters([source, destination], signal),
-    describeServerParameters,
+    (finding) => finding,
   );
   return names;
 }
