@@ -132,19 +132,29 @@ interface ShardUser {
   user: LoggedIn | null;
 }
 
+/** Shards that one description names. */
+const shardsNamedMax = 20;
+
 /**
  * Checks the users of all shards that are read without their router.
- * @throws ConvoyError `permissionMissing`
+ * @throws ConvoyError `permissionMissing` that names each shard, in their order
  */
-export function checkShardUsers(source: ClusterClient, signal: AbortSignal): Promise<ShardUser[]> {
-  return Promise.all(shardsOf(source).map((id) => checkShardUser(source, id, signal)));
+export async function checkShardUsers(source: ClusterClient, signal: AbortSignal): Promise<ShardUser[]> {
+  const users = await Promise.all(shardsOf(source).map((id) => shardUser(source, id, signal)));
+  const lacks = users.flatMap(({ where, user }) => {
+    const missing = missingOf(user, shardPrivileges(source.version));
+    return missing.length === 0 ? [] : [lacking(where, missing)];
+  });
+  if (lacks.length === 0) return users;
+  const more = lacks.length - shardsNamedMax;
+  throw new ConvoyError(
+    'permissionMissing',
+    `${lacks.slice(0, shardsNamedMax).join(' ')} ${more > 0 ? `So do users of ${more} more shards. ` : ''}Grant it.`,
+  );
 }
 
-async function checkShardUser(source: ClusterClient, id: string, signal: AbortSignal): Promise<ShardUser> {
-  const where = `${id} of ${source.name}`;
-  const user = await loggedIn(source.shard(id), signal);
-  refuseMissing(where, missingOf(user, shardPrivileges(source.version)));
-  return { where, user };
+async function shardUser(source: ClusterClient, id: string, signal: AbortSignal): Promise<ShardUser> {
+  return { where: `${id} of ${source.name}`, user: await loggedIn(source.shard(id), signal) };
 }
 
 /** The user of a client's connection. */
@@ -164,7 +174,9 @@ function missingOf(user: LoggedIn | null, required: readonly RequiredPrivilege[]
 }
 
 function refuseMissing(where: string, missing: readonly string[]): void {
-  if (missing.length === 0) return;
-  const named = nameSome(missing, PRIVILEGES_NAMED_MAX);
-  throw new ConvoyError('permissionMissing', `The user of ${where} lacks ${named}. Grant it.`);
+  if (missing.length > 0) throw new ConvoyError('permissionMissing', `${lacking(where, missing)} Grant it.`);
+}
+
+function lacking(where: string, missing: readonly string[]): string {
+  return `The user of ${where} lacks ${nameSome(missing, PRIVILEGES_NAMED_MAX)}.`;
 }

@@ -222,11 +222,11 @@ describe('checkStart on the users of shards', () => {
   });
 
   it('names what is missing, and where', async () => {
+    const what = 'useUUID on the cluster, changeStream on every database, listIndexes on every database';
     await expect(withShardUser(noting, { ...reading, actions: ['find'] }).check()).rejects.toMatchObject({
       error: 'permissionMissing',
       errorDescription:
-        'The user of shard0 of cluster0 lacks useUUID on the cluster, changeStream on every database, ' +
-        'listIndexes on every database. Grant it.',
+        `The user of shard0 of cluster0 lacks ${what}. ` + `The user of shard1 of cluster0 lacks ${what}. Grant it.`,
     });
   });
 
