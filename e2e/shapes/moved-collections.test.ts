@@ -1,5 +1,6 @@
 import type { MongoClient, UUID } from 'mongodb';
 import { expect, test } from 'vitest';
+import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
 import { patience_ms } from '../../test/patience.js';
 import { Clusters, defaultStart, untilCanCommit } from '../fleet.js';
 import { needs } from '../requirements.js';
@@ -99,6 +100,70 @@ test(
       .collection<Item>('indexed')
       .updateMany({}, { $inc: { n: 1 } });
     await clusters.cutOver(instance.client);
+  },
+);
+
+test.each(['before', 'during'])(
+  'a collection of the destination that moves %s the reverse gets back with all changes (real servers from 8.0)',
+  needsLong,
+  async (when) => {
+    await using clusters = await Clusters.start({ ...twoShards, withUsers: true });
+    const { source, destination } = clusters.clients;
+    await moveQuickly(clusters.destination);
+    await source.db('admin').command({ enableSharding: 'shop', primaryShard: 'shard0' });
+    for (const name of ['moved', 'plain']) await source.db('shop').collection<Item>(name).insertMany(items());
+    const shards = { cluster0: migratorCredentials, cluster1: migratorCredentials };
+    await using instance = await clusters.startLoneInstanceHere({ sourceAccess: 'direct', shards });
+    const { client } = instance;
+    await client.start({ ...defaultStart, enableUserWriteBlocking: true, reversible: true });
+    await clusters.cutOver(client);
+    const write = (from: number): Promise<unknown> =>
+      Promise.all(
+        ['moved', 'plain'].map((name) =>
+          clusters.shoppers.destination
+            .db('shop')
+            .collection<Item>(name)
+            .updateMany({ _id: { $gte: from, $lt: from + 30 } }, { $inc: { n: 1 } }),
+        ),
+      );
+    const databases = destination.db('config').collection<{ _id: string; primary: string }>('databases');
+    const toShard = (await databases.findOne({ _id: 'shop' }))?.primary === 'shard0' ? 'shard1' : 'shard0';
+    await write(0);
+    if (when === 'before') await move(destination, ['moved'], toShard);
+    await write(20);
+    await client.reverse();
+    await untilCanCommit(client);
+    if (when === 'during') await move(destination, ['moved'], toShard);
+    await write(40);
+    await clusters.cutOver(client);
+    expect(await shardOf(destination, 'shop.moved')).toBe(toShard);
+    expect(await source.db('shop').collection<Item>('moved').countDocuments({ n: 2 })).toBe(20);
+  },
+);
+
+test(
+  'somebody moves a collection of the destination and renames it on the source: the commit opens nothing, by name ' +
+    '(real servers from 8.0)',
+  needsLong,
+  async () => {
+    await using clusters = await Clusters.start(twoShards);
+    const { source, destination } = clusters.clients;
+    await moveQuickly(clusters.destination);
+    await source.db('admin').command({ enableSharding: 'shop', primaryShard: 'shard0' });
+    const shop = source.db('shop');
+    for (const name of ['moved', 'plain']) await shop.collection<Item>(name).insertMany(items());
+    await using instance = await clusters.startLoneInstanceHere({ sourceAccess: 'direct' });
+    await instance.client.start(defaultStart);
+    await untilCanCommit(instance.client);
+    await move(destination, ['moved'], 'shard0');
+    await move(destination, ['moved'], 'shard1');
+    await shop.collection<Item>('moved').updateMany({ _id: { $lt: 50 } }, { $inc: { n: 1 } });
+    await shop.collection<Item>('moved').createIndexes([{ key: { n: 1 } }]);
+    await shop.collection<Item>('moved').rename('named');
+    await expect(clusters.cutOver(instance.client)).rejects.toMatchObject({
+      error: 'catalogDiffers',
+      errorDescription: expect.stringContaining('extra shop.moved') as unknown,
+    });
   },
 );
 
