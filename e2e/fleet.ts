@@ -194,15 +194,18 @@ export class Clusters implements AsyncDisposable {
       : startCoordinatorHere(membership, this.folder, settings, files);
   }
 
-  /** A lone instance, without Redis. */
-  startLoneInstance(settings: Readonly<Record<string, unknown>> = {}): Promise<InstanceProcess> {
-    return startLoneInstance({ source: this.source, destination: this.destination, folder: this.folder, settings });
+  /** A lone instance, without Redis. @param source how it reaches the source, when not directly */
+  startLoneInstance(settings: Readonly<Record<string, unknown>> = {}, source = this.source): Promise<InstanceProcess> {
+    return startLoneInstance({ source, destination: this.destination, folder: this.folder, settings });
   }
 
   /** The same for tests that do not kill it: in the process of the test, but for full runs. */
-  startLoneInstanceHere(settings: Readonly<Record<string, unknown>> = {}): Promise<FleetInstance> {
-    if (isFullRun) return this.startLoneInstance(settings);
-    const { source, destination, folder } = this;
+  startLoneInstanceHere(
+    settings: Readonly<Record<string, unknown>> = {},
+    source = this.source,
+  ): Promise<FleetInstance> {
+    if (isFullRun) return this.startLoneInstance(settings, source);
+    const { destination, folder } = this;
     return startInstanceHere({ id: undefined, source, destination, membership: undefined, folder, settings });
   }
 
