@@ -55,7 +55,7 @@ export class RouterMember {
       shared.configShard.connectionString,
       shared.deployment,
     );
-    const transactions = new RouterTransactions(shared.clock);
+    const transactions = new RouterTransactions(shared.clock, identity.version);
     const sender = new ShardSender(shared.catalog, transactions);
     const context = new RouterContext(
       shared.catalog,

@@ -3,7 +3,7 @@ import { type ServerAuth, shardAuth } from '../access/auth-options.js';
 import { ClusterTimeSigner } from '../access/cluster-time-signer.js';
 import { type AccessRealm, guardNode, keepSigningKey, openRealm } from '../access/guard-node.js';
 import { AccessDocuments } from '../access/user/access-documents.js';
-import { doc } from '../node/doc-fields.js';
+import { doc, docOf } from '../node/doc-fields.js';
 import { internalRequest } from '../node/internal-request.js';
 import type { ClusterClock } from '../node/clock.js';
 import type { CommandRequest } from '../node/command.js';
@@ -11,6 +11,7 @@ import type { Deployment } from '../node/deployment.js';
 import type { Doc } from '../bson/value.js';
 import { MemberNode } from '../handshake/member-node.js';
 import { NodeIdentity, type NodeKind } from '../handshake/node-identity.js';
+import { serverStatus } from '../handshake/server-status.js';
 import { ConfigStore } from '../config/config-store.js';
 import { MemberLink } from '../config/member-link.js';
 import { ShardNode } from '../shard/shard-node.js';
@@ -106,8 +107,13 @@ export class ShardMember {
       (request) => started.control?.answer(request) ?? options.clusterAnswer?.(request),
     );
     const { failPoints, parameters } = node.diagnostics;
-    if (options.kind === 'shard') node.diagnostics.addAnswers([['shardingState', () => shardingState(options)]]);
+    if (options.kind === 'shard')
+      node.diagnostics.addAnswers([
+        ['shardingState', () => shardingState(options)],
+        ['serverStatus', (request) => statusWithMove(identity, shard, request)],
+      ]);
     shard.holdCommitsAt(failPoints.get('hangBeforeCommitingTxn'));
+    shard.holdMovesAt(failPoints.get('moveChunkHangAtStep4'));
     shard.holdBuildsAt(failPoints.get('hangAfterInitializingIndexBuild'));
     if (options.kind !== 'config') options.deployment.writeBlock.members.push(shard);
     if (options.kind === 'replicaSet') keepWriteBlock(options.deployment, shard);
@@ -142,4 +148,12 @@ export class ShardMember {
     await this.server.close();
     this.shard.close();
   }
+}
+
+/** `serverStatus`, which since 8.0 shows the move of a chunk that is under way (earlier releases were not seen to). */
+async function statusWithMove(identity: NodeIdentity, shard: ShardNode, request: CommandRequest): Promise<Doc> {
+  const status = await serverStatus(identity, request, () => shard.lastAppliedTime());
+  const move = identity.version.atLeast(8, 0) ? shard.moveStatus : undefined;
+  if (move !== undefined) docOf(status.get('sharding'))?.set('migrations', move);
+  return status;
 }

@@ -31,7 +31,11 @@ export class ChunkMap {
   readonly shards: readonly string[];
   readonly #versions = new Map<string, Timestamp>();
 
-  constructor(readonly chunks: readonly Chunk[]) {
+  /** @param holdsMaxKey whether the last chunk holds a key of MaxKey alone, as since 8.0 (seen on 8.0.10) */
+  constructor(
+    readonly chunks: readonly Chunk[],
+    private readonly holdsMaxKey = false,
+  ) {
     this.shards = [...new Set(chunks.map((chunk) => chunk.shard))].sort();
   }
 
@@ -55,10 +59,11 @@ export class ChunkMap {
   }
 
   /**
-   * The shard of a key. Undefined for a key of MaxKey alone, because the bounds of the last chunk are exclusive too.
+   * The shard of a key. Before 8.0 undefined for a key of MaxKey alone, because the bounds of the last chunk are
+   * exclusive too.
    */
   holderOf(key: KeyValues): string | undefined {
-    if (key.every((value) => value instanceof MaxKey)) return undefined;
+    if (!this.holdsMaxKey && key.every((value) => value instanceof MaxKey)) return undefined;
     const only = this.shards.length === 1 ? this.shards[0] : undefined;
     return only ?? this.find(key).shard;
   }
@@ -114,7 +119,10 @@ export class ChunkMap {
   /** Replaces the chunks with these ids by others. */
   replaced(ids: ReadonlySet<string>, chunks: readonly Chunk[]): ChunkMap {
     const kept = this.chunks.filter((chunk) => !ids.has(chunk.id.toHexString()));
-    return new ChunkMap([...kept, ...chunks].sort((a, b) => compareKeys(a.min, b.min)));
+    return new ChunkMap(
+      [...kept, ...chunks].sort((a, b) => compareKeys(a.min, b.min)),
+      this.holdsMaxKey,
+    );
   }
 
   /** The owners at a cluster time. @throws CommandError 250 when a chunk's history does not reach back so far */
@@ -134,6 +142,7 @@ export class ChunkMap {
           `Cannot find shardId the chunk belonged to at cluster time ${shown}`,
         );
       }),
+      this.holdsMaxKey,
     );
   }
 }

@@ -24,12 +24,15 @@ export interface InitialDistribution {
   /** Two until 7.1, one since (SERVER-76405). */
   readonly chunksPerShard: number;
   readonly time: Timestamp;
+  /** Whether the last chunk holds a key of MaxKey alone, as since 8.0. */
+  readonly holdsMaxKey?: boolean;
 }
 
 /** The first chunks of a collection: by zones, by an even split of the hashes, or one on the primary shard. */
 export function initialChunks(distribution: InitialDistribution): ChunkMap {
   const placements = placementsOf(distribution);
-  return new ChunkMap(placements.map((placement, index) => firstChunk(placement, index, distribution.time)));
+  const chunks = placements.map((placement, index) => firstChunk(placement, index, distribution.time));
+  return new ChunkMap(chunks, distribution.holdsMaxKey);
 }
 
 function placementsOf(distribution: InitialDistribution): Placement[] {

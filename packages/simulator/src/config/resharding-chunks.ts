@@ -13,6 +13,7 @@ export function evenChunks(
   count: number,
   shards: readonly string[],
   time: Timestamp,
+  holdsMaxKey = false,
 ): ChunkMap {
   const bounds = splitPoints(keys, Math.max(count, 1)).filter((bound) => compareKeys(bound, pattern.globalMin) > 0);
   const edges = [pattern.globalMin, ...bounds, pattern.globalMax];
@@ -27,7 +28,7 @@ export function evenChunks(
       history: [{ shard, validAfter: time }],
     };
   });
-  return new ChunkMap(chunks);
+  return new ChunkMap(chunks, holdsMaxKey);
 }
 
 /** Different keys that divide the sorted ones into `count` parts. */

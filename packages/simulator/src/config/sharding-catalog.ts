@@ -172,7 +172,13 @@ export class ShardingCatalog {
   sharded(namespace: string): ShardedCollection {
     const collection = this.#collections.get(namespace);
     if (collection === undefined)
-      throw new CommandError(118, 'NamespaceNotSharded', `Collection ${namespace} is not sharded.`);
+      throw new CommandError(
+        118,
+        'NamespaceNotSharded',
+        this.version.atLeast(8, 0)
+          ? `Expected collection ${namespace} to be sharded`
+          : `Collection ${namespace} is not sharded.`,
+      );
     return collection;
   }
 

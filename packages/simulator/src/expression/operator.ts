@@ -75,11 +75,11 @@ export function variadic(
 
 /** An operator that computes its arguments one after the other, as far as it needs them. */
 export function sequential(
-  apply: (values: Iterable<Value | undefined>, name: string) => Value | undefined,
+  apply: (values: Iterable<Value | undefined>, name: string, context: ExpressionContext) => Value | undefined,
 ): OperatorCompiler {
-  return (operand, compile, name) => {
+  return (operand, compile, name, context) => {
     const evaluated = argumentList(operand).map((each) => compile(each));
-    return (variables) => apply(inTurn(evaluated, variables), name);
+    return (variables) => apply(inTurn(evaluated, variables), name, context);
   };
 }
 

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc, textOrEmpty } from '../node/doc-fields.js';
+import { refuseUnknownFields } from '../shard/commands/command-context.js';
 import { FailPoints } from '../wire/fail-points.js';
 import { buildInfo } from './build-info.js';
 import { CommandGate } from './command-gate.js';
@@ -68,17 +69,24 @@ export class Diagnostics {
 
   /** The answer, or undefined when the command is not one of these. */
   answer(request: CommandRequest): Doc | Promise<Doc> | undefined {
+    this.#refuseFields(request);
     return this.failPoints.answer(request) ?? this.#answers.get(request.name)?.(request);
   }
 
   /**
-   * Refuses what a router of 5.0.7 refuses before it looks at privileges.
+   * Refuses what a router of 5.0.7 refuses before it looks at privileges, and what any node of 8.0.10 does.
    * @throws CommandError
    */
   refuseToAnyone(request: CommandRequest): void {
+    this.#refuseFields(request);
     if (this.identity.kind !== 'router') return;
     if (request.name === 'replSetGetStatus') throw notThroughRouters(request.name);
     if (request.name === 'setFeatureCompatibilityVersion') wantedSeries(this.identity, request);
+  }
+
+  #refuseFields(request: CommandRequest): void {
+    if (this.identity.version.atLeast(8, 0) && withoutFields.has(request.name))
+      refuseUnknownFields({ request }, new Set());
   }
 
   #routerAnswers(): [string, Answer][] {
@@ -101,6 +109,9 @@ export class Diagnostics {
     ];
   }
 }
+
+/** Commands about the node, without fields of their own, whose unknown fields 8.0.10 refuses. */
+const withoutFields: ReadonlySet<string> = new Set(['getCmdLineOpts', 'hostInfo', 'ping']);
 
 function notThroughRouters(name: string): CommandError {
   return new CommandError(0, '', `${name} is not supported through mongos`, [], doc(['info', 'mongos']));

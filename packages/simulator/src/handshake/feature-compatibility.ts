@@ -6,6 +6,7 @@ import { unsimulated } from '../node/unsimulated.js';
 import type { ServerVersion } from '../node/server-version.js';
 import type { NodeIdentity } from './node-identity.js';
 
+const documentationOf80 = 'https://docs.mongodb.com/master/release-notes/7.0-compatibility/#feature-compatibility';
 const documentation = 'https://docs.mongodb.com/master/release-notes/4.4-compatibility/#feature-compatibility';
 
 /** A version between 4.4 and 5.0, which only development releases had. */
@@ -53,6 +54,14 @@ function isBlockingKnown(series: string): boolean {
 }
 
 function invalidVersion(version: ServerVersion, wanted: string, allowed: readonly string[]): CommandError {
+  if (version.atLeast(8, 0)) {
+    return new CommandError(
+      4926900,
+      'Location4926900',
+      `Invalid feature compatibility version value '${wanted}'; expected '${version.previousSeries}' or '7.3' or ` +
+        `'${version.series}'. See ${documentationOf80}.`,
+    );
+  }
   if (version.atLeast(6, 0)) {
     const list = allowed.map((each) => `'${each}'`).join(', ');
     return new CommandError(

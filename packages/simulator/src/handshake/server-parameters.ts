@@ -70,7 +70,10 @@ export class ServerParameters {
       const value = this.value(name);
       return value === undefined ? [] : [[name, value]];
     });
-    if (found.length === 0) throw new CommandError(0, '', 'no option found to get');
+    const [code, codeName] = this.identity.deployment.version.atLeast(8, 0)
+      ? ([72, 'InvalidOptions'] as const)
+      : ([0, ''] as const);
+    if (found.length === 0) throw new CommandError(code, codeName, 'no option found to get');
     return new Map(found);
   }
 

@@ -22,7 +22,7 @@ export function compileProject(operand: Value, context: PipelineContext): RunSta
 }
 
 /** `$unset`: one name or a list. */
-export function compileUnset(operand: Value): RunStage {
+export function compileUnset(operand: Value, context: PipelineContext): RunStage {
   if (typeof operand !== 'string' && !Array.isArray(operand))
     throw located(31002, '$unset specification must be a string or an array');
   const names = Array.isArray(operand) ? operand : [operand];
@@ -30,7 +30,7 @@ export function compileUnset(operand: Value): RunStage {
     throw located(31119, '$unset specification must be a string or an array with at least one field');
   if (names.some((name) => typeof name !== 'string'))
     throw located(31120, '$unset specification must be a string or an array containing only string values');
-  return named('$unset', () => mapped(compileExclusion(names as string[])));
+  return named('$unset', () => mapped(compileExclusion(names as string[], expressionContext(context))));
 }
 
 /** `$addFields` and `$set`. */

@@ -3,6 +3,7 @@ import { roundDecimal, wholePartOfDecimal } from '../bson/decimal-arithmetic.js'
 import { decodeDocument } from '../bson/decode.js';
 import type { Collation } from '../bson/collation.js';
 import { decimalParts, isNumber, longValue, type NumberValue, toNumber } from '../bson/exact-number.js';
+import { valueText } from '../bson/text.js';
 import { typeOf, typeOfAlias } from '../bson/type-of.js';
 import { type Doc, RawDocument, type Value } from '../bson/value.js';
 import { type ComparisonOperator, comparisonTest, inTest, type LeafTest } from './comparison.js';
@@ -74,7 +75,7 @@ export function compileOperator(
     case '$mod':
       return traversing(modTest(operand));
     case '$size':
-      return whole(sizeTest(operand));
+      return whole(sizeTest(operand, nested.nullIsStrict));
     case '$elemMatch':
       return whole(elemMatchTest(operand, nested));
     case '$comment':
@@ -196,11 +197,14 @@ function wholePart(value: NumberValue): bigint | undefined {
   return Number.isFinite(number) ? BigInt(Math.trunc(number)) : undefined;
 }
 
-function sizeTest(operand: Value): LeafTest {
-  if (!isNumber(operand)) throw badValue('$size needs a number');
+/** @param isShown messages quote the operand, as since 8.0 */
+function sizeTest(operand: Value, isShown: boolean): LeafTest {
+  const refused = (before: string, wanted: string): Error =>
+    badValue(isShown ? `Failed to parse $size. Expected ${wanted}: $size: ${valueText(operand)}` : before);
+  if (!isNumber(operand)) throw refused('$size needs a number', 'a number in');
   const size = toNumber(operand);
-  if (!Number.isInteger(size)) throw badValue('$size must be a whole number');
-  if (size < 0) throw badValue('$size may not be negative');
+  if (!Number.isInteger(size)) throw refused('$size must be a whole number', 'an integer');
+  if (size < 0) throw refused('$size may not be negative', 'a non-negative number in');
   return (value) => Array.isArray(value) && value.length === size;
 }
 

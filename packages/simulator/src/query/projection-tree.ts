@@ -1,6 +1,6 @@
 import type { Doc, Value } from '../bson/value.js';
 import { fieldPathValue } from '../expression/field-path.js';
-import { MutableDocument } from '../expression/mutable-document.js';
+import { isAsStored, MutableDocument, withoutPlaces } from '../expression/mutable-document.js';
 import type { Evaluate } from '../expression/operator.js';
 import type { Variables } from '../expression/variables.js';
 
@@ -54,8 +54,17 @@ function computes({ children }: ProjectionNode): boolean {
   return [...children.values()].some((child) => ('leaf' in child ? isComputed(child.leaf) : computes(child.node)));
 }
 
-/** Drops the named fields and keeps the others. */
+/**
+ * Drops the named fields and keeps the others. Since 8.0 those of a document that nothing has changed before leave no
+ * place (seen on 8.0.10; server source: `fastpath_projection_node.h`).
+ */
 export function excludeFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
+  const isFast = variables.context.version?.atLeast(8, 0) === true && isAsStored(doc);
+  const kept = keptFields(node, doc, variables);
+  return isFast ? withoutPlaces(kept) : kept;
+}
+
+function keptFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
   const kept = new MutableDocument(doc);
   for (const [name, value] of doc) {
     const child = node.children.get(name);
@@ -63,7 +72,7 @@ export function excludeFields(node: ProjectionNode, doc: Doc, variables: Variabl
     if ('node' in child)
       kept.set(
         name,
-        insideAll(value, (inner) => excludeFields(child.node, inner, variables)),
+        insideAll(value, (inner) => keptFields(child.node, inner, variables)),
       );
     else kept.set(name, child.leaf.kind === 'exclude' ? undefined : includedLeaf(child.leaf, value));
   }

@@ -37,10 +37,10 @@ export function compileStageProjection(spec: Doc, context: ExpressionContext = {
 }
 
 /** As `compileStageProjection`, taking fields out. */
-export function compileExclusion(names: readonly string[]): (doc: Doc) => Doc {
+export function compileExclusion(names: readonly string[], context: ExpressionContext = {}): (doc: Doc) => Doc {
   const root = makeProjectionNode();
   for (const name of names) addLeaf(root, name, { kind: 'exclude' });
-  return (doc) => excludeFields(root, doc, makeVariables(doc, {}));
+  return (doc) => excludeFields(root, doc, makeVariables(doc, context));
 }
 
 function projecting(spec: Doc, options: ProjectionOptions): (doc: Doc) => Doc {

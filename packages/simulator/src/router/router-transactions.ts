@@ -3,7 +3,9 @@ import type { Doc } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
 import { CommandError } from '../node/command.js';
 import { docOf } from '../node/doc-fields.js';
+import type { ServerVersion } from '../node/server-version.js';
 import { SessionIdentity } from '../shard/session/session-identity.js';
+import { uuidText } from '../shard/uuid-text.js';
 
 /** Bound of the transactions that a router knows at once. Beyond it the least recently used one is dropped. */
 const transactionsMax = 10_000;
@@ -67,7 +69,10 @@ export class RoutedTransaction {
 export class RouterTransactions {
   readonly #known = new Map<string, RoutedTransaction>();
 
-  constructor(private readonly clock: ClusterClock) {}
+  constructor(
+    private readonly clock: ClusterClock,
+    private readonly version: ServerVersion,
+  ) {}
 
   /**
    * Registers a statement of a client's transaction.
@@ -85,7 +90,7 @@ export class RouterTransactions {
         throw new CommandError(
           117,
           'ConflictingOperationInProgress',
-          `txnNumber ${txnNumber} for session ${sessionText(body)} already started`,
+          `txnNumber ${txnNumber}${this.#retryCounter} for session ${this.#sessionText(body)} already started`,
         );
       }
       return this.begin(body);
@@ -96,6 +101,14 @@ export class RouterTransactions {
     if ((docOf(body.get('readConcern'))?.size ?? 0) > 0) {
       throw new CommandError(72, 'InvalidOptions', 'Only the first command in a transaction may specify a readConcern');
     }
+    // Seen on 8.0.10: a transaction of which only the commit was sent has no time to read at.
+    if (known.recovering && this.version.atLeast(8, 0))
+      throw new CommandError(
+        8027900,
+        'Location8027900',
+        `attempting to continue transaction that was not started lsid: ${this.#sessionText(body)} ` +
+          `txnNumber: ${txnNumber}`,
+      );
     return known;
   }
 
@@ -107,7 +120,8 @@ export class RouterTransactions {
     throw new CommandError(
       225,
       'TransactionTooOld',
-      `txnNumber ${txnNumber} is less than last txnNumber ${known.txnNumber} seen in session ${sessionText(body)}`,
+      `txnNumber ${txnNumber} is less than last txnNumber ${known.txnNumber} seen in session ` +
+        this.#sessionText(body),
     );
   }
 
@@ -123,8 +137,8 @@ export class RouterTransactions {
   unknown(body: Doc): CommandError {
     const known = this.#known.get(sessionKey(body) ?? '');
     return noSuchTransaction(
-      `cannot continue txnId ${known?.txnNumber ?? -1} for session ${sessionText(body)} with txnId ` +
-        `${numberOf(body) ?? -1n}`,
+      `cannot continue txnId ${known?.txnNumber ?? -1} for session ${this.#sessionText(body)} with ` +
+        (this.#retryCounter === '' ? `txnId ${numberOf(body) ?? -1n}` : 'txnRetryCounter 0'),
     );
   }
 
@@ -165,6 +179,21 @@ export class RouterTransactions {
     this.#known.clear();
   }
 
+  /** The session as failures show it. 8.0.10 leaves room for two parts that users' sessions do not have. */
+  #sessionText(body: Doc): string {
+    return `${SessionIdentity.read(body.get('lsid'))?.toString() ?? ''}${this.version.atLeast(8, 0) ? ' -  - ' : ''}`;
+  }
+
+  get #retryCounter(): string {
+    return this.version.atLeast(8, 0) ? ' txnRetryCounter 0' : '';
+  }
+
+  /** A transaction as failures to commit it name it. */
+  nameOf(body: Doc, txnNumber: bigint): string {
+    const id = uuidText(SessionIdentity.read(body.get('lsid'))?.id.buffer ?? new Uint8Array());
+    return `${this.version.atLeast(8, 0) ? this.#sessionText(body) : id}:${txnNumber}`;
+  }
+
   /** Snapshots of all participants are taken at one time, which the router chooses. */
   #readConcern(given: Doc | undefined): Doc | undefined {
     if (given?.get('level') !== 'snapshot' || given.has('atClusterTime')) return given;
@@ -178,10 +207,6 @@ export class RouterTransactions {
 /** The error for a missing transaction, which a client may retry from its start. */
 export function noSuchTransaction(message: string): CommandError {
   return new CommandError(251, 'NoSuchTransaction', message, ['TransientTransactionError']);
-}
-
-function sessionText(body: Doc): string {
-  return SessionIdentity.read(body.get('lsid'))?.toString() ?? '';
 }
 
 function numberOf(body: Doc): bigint | undefined {

@@ -5,9 +5,7 @@ import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc, docOf, textOrEmpty } from '../node/doc-fields.js';
 import { errorLabels } from '../node/error-labels.js';
-import { SessionIdentity } from '../shard/session/session-identity.js';
 import { refuseInTransaction } from '../shard/session/transaction-rules.js';
-import { uuidText } from '../shard/uuid-text.js';
 import type { RouterContext } from './router-context.js';
 import { isWriteKind, writeStatements } from './write/write-statements.js';
 import { noSuchTransaction, type RoutedTransaction } from './router-transactions.js';
@@ -84,9 +82,9 @@ async function refuseUnheard(
   const [shard] = transaction.shards('unheard');
   if (shard === undefined) return;
   await abortEverywhere(context, request, transaction);
-  const id = uuidText(SessionIdentity.read(request.body.get('lsid'))?.id.buffer ?? new Uint8Array());
+  const name = context.transactions.nameOf(request.body, transaction.txnNumber);
   const rule = `because a previous statement on the transaction participant ${shard} was unsuccessful.`;
-  throw noSuchTransaction(`${id}:${transaction.txnNumber} Failed to commit transaction ${rule}`);
+  throw noSuchTransaction(`${name} Failed to commit transaction ${rule}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Binary, Timestamp } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
+import type { DonatedMove } from './donated-moves.js';
 import type { View } from './storage/catalog.js';
 import type { StatementResult } from './session/logical-session.js';
 import type { DdlEvent } from './oplog/entry.js';
@@ -159,6 +160,10 @@ export interface ShardAccess {
    * may be stored then
    */
   receiveMigrated(namespace: string, documents: readonly Uint8Array[]): void;
+  /** Shows that a chunk moves to another shard, until the returned function is called. */
+  beginMove(move: DonatedMove): () => void;
+  /** Waits while moves hang (fail point `moveChunkHangAtStep4`). */
+  moveHeld(signal: AbortSignal): Promise<void>;
   /** Waits for running transactions that wrote to a collection. @throws CommandError 24 when they exceed the limit */
   transactionsDone(namespace: string, limitMs: number): Promise<void>;
   /** Number of cursors opened so far, which separates earlier from later ones. */

@@ -11,6 +11,7 @@ import { listedSpec } from './commands/indexes.js';
 import { buildIndexes } from './index-spec/build.js';
 import { commandTable } from './commands/command-table.js';
 import { dropCollection, removeCollection } from './commands/drop.js';
+import type { DonatedMove } from './donated-moves.js';
 import { createOperation } from './oplog/ddl-operations.js';
 import { documentKeyFrom } from './oplog/document-key.js';
 import { refuseInvalidTime, waitWithin } from './command-limits.js';
@@ -111,6 +112,24 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
   /** Sets the fail point at which index builds hang. */
   holdBuildsAt(point: FailPoint | undefined): void {
     this.#state.builds.point = point ?? null;
+  }
+
+  beginMove(move: DonatedMove): () => void {
+    return this.#state.moves.begin(move);
+  }
+
+  async moveHeld(signal: AbortSignal): Promise<void> {
+    await this.#state.moves.point?.held(signal);
+  }
+
+  /** As `serverStatus` shows the move that is under way. */
+  get moveStatus(): Doc | undefined {
+    return this.#state.moves.status?.(this.name);
+  }
+
+  /** Sets the fail point at which moves of chunks hang. */
+  holdMovesAt(point: FailPoint | undefined): void {
+    this.#state.moves.point = point ?? null;
   }
 
   /** Sets the fail point at which commits hang. */

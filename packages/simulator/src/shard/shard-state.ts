@@ -5,6 +5,7 @@ import { Oplog } from './oplog/oplog.js';
 import { GlobalLock } from './global-lock.js';
 import { RunningBuilds } from './index-spec/running-builds.js';
 import { Interruption } from './interruption.js';
+import { DonatedMoves } from './donated-moves.js';
 import { Coordinators } from './session/coordinators.js';
 import type { RunningTransaction } from './session/running-transaction.js';
 import { ExclusiveUse } from './session/exclusive-use.js';
@@ -63,6 +64,7 @@ export class ShardState {
   readonly exclusive: ExclusiveUse;
   readonly builds = new RunningBuilds(this.interruption);
   readonly coordinators = new Coordinators();
+  readonly moves = new DonatedMoves();
   readonly ttl: TtlMonitor;
   /** Which documents a shard of a cluster owns now. Undefined where it owns all. */
   ownership: () => RoutedAccess | undefined = () => undefined;

@@ -8,6 +8,8 @@ import { FailPoint } from './fail-point.js';
 const otherPoints = {
   /** Keeps the orphans of chunk migrations where they are. */
   suspendRangeDeletion: ['shard'],
+  /** Moves of chunks from this shard hang before the recipient has anything. */
+  moveChunkHangAtStep4: ['shard'],
   /** Commits of transactions hang, those of prepared ones on one participant too. */
   hangBeforeCommitingTxn: ['shard', 'config', 'replicaSet'],
   /** Index builds hang before they read a document. */

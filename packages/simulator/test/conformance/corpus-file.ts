@@ -73,7 +73,7 @@ const filesOf50 = [
   '43-data-sizes',
 ] as const;
 
-/** The files recorded from 8.0.10 by the same scripts, in a folder of their own. */
+/** The files recorded from 8.0.10 by the same scripts, in a folder of their own; what was found since comes last. */
 const filesOf80 = [
   '8.0/01-handshake',
   '8.0/02-catalog',
@@ -90,6 +90,7 @@ const filesOf80 = [
   '8.0/13-orphans',
   '8.0/14-replica-set',
   '8.0/15-attributes',
+  '8.0/16-found-answers',
 ] as const;
 
 /** All files of the corpus, by name. */

@@ -37,11 +37,6 @@ export const excusedSteps: readonly ExcusedStep[] = [
   { step: '8.0/03-crud:30', reason: timeSeries },
   { step: '8.0/04-events-documents:180', reason: timeSeries },
   {
-    step: '8.0/03-crud:23',
-    reason:
-      'An upsert without the shard key is refused, as before 7.1: 8.0 looks on all shards and inserts on the owner.',
-  },
-  {
     step: '8.0/04-events-documents:144',
     reason: 'The message quotes the whole document as the query of the delete. The simulator deletes by `_id`.',
   },

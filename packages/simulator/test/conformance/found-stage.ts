@@ -2,15 +2,15 @@ import { Timestamp } from 'bson';
 import type { Doc } from '../../src/bson/value.js';
 import { openSimulated } from '../differential/clusters.js';
 import type { Command } from '../differential/case.js';
-import type { Step } from './corpus-file.js';
+import type { RecordedRelease, Step } from './corpus-file.js';
 import type { Stage } from './stage.js';
 
 /**
  * Two shards behind two routers, as the differential asks them.
  * @param access with access control; `root` exists
  */
-export async function openFoundStage(access: boolean): Promise<Stage> {
-  const nodes = await openSimulated({ access });
+export async function openFoundStage(access: boolean, release: RecordedRelease = '5.0'): Promise<Stage> {
+  const nodes = await openSimulated(release, { access });
   let newest = new Timestamp({ t: 0, i: 0 });
   return {
     roles: nodes.roles,

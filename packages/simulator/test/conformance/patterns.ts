@@ -190,7 +190,7 @@ export const patterns: readonly Pattern[] = [
     covers: {
       text: new RegExp(
         '^(?:Transaction was aborted :: caused by :: from shard shard\\d :: caused by :: ' +
-          'Transaction \\d+ has been aborted\\.|' +
+          'Transaction (?:with { txnNumber: )?\\d+(?: })? has been aborted\\.|' +
           "Recovering the transaction's outcome found the transaction aborted)$",
         'g',
       ),
@@ -203,6 +203,14 @@ export const patterns: readonly Pattern[] = [
     subjects: ['commitTransaction'],
     covers: { text: /(?<=on the transaction participant |aborted :: caused by :: from shard )shard\d+/g },
     reason: 'Of several participants that cannot commit, the first to answer, or the first in a hash table.',
+  },
+  {
+    name: 'SHARD',
+    paths: ['writeErrors[].errmsg'],
+    covers: {
+      text: /(?<=^Write results unavailable from failing to target a host in the shard )\S+(?= :: caused by :: )/g,
+    },
+    reason: 'A write whose document was looked for names a shard that need not be that of the document.',
   },
   {
     name: 'SHARD',

@@ -45,7 +45,7 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '43-data-sizes': 26,
   '8.0/01-handshake': 48,
   '8.0/02-catalog': 114,
-  '8.0/03-crud': 31,
+  '8.0/03-crud': 32,
   '8.0/04-events-documents': 156,
   '8.0/05-events-ddl': 127,
   '8.0/06-resume-and-errors': 41,
@@ -58,10 +58,11 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '8.0/13-orphans': 26,
   '8.0/14-replica-set': 33,
   '8.0/15-attributes': 86,
+  '8.0/16-found-answers': 93,
 };
 
 /** The same of each release: what the last lines of `npm run conformance` say. */
 export const equalOfRelease: Readonly<Record<RecordedRelease, { readonly equal: number; readonly steps: number }>> = {
   '5.0': { equal: 4501, steps: 4508 },
-  '8.0': { equal: 951, steps: 966 },
+  '8.0': { equal: 1045, steps: 1059 },
 };

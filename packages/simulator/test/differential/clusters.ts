@@ -2,6 +2,7 @@ import { Int32 } from 'bson';
 import { startTestCluster } from '../../../testbed/src/cluster/start-test-cluster.js';
 import { ScratchFolder } from '../../../testbed/src/process/scratch-folder.js';
 import { startCluster } from '../../src/cluster/cluster.js';
+import { type ReleaseSeries, ServerVersion } from '../../src/node/server-version.js';
 import { clusterRoles } from '../conformance/cluster-stage.js';
 import { logIn } from '../conformance/scram-login.js';
 import { WireClient } from '../conformance/wire-client.js';
@@ -16,17 +17,22 @@ const password = 'PASSWORD';
 const rootPassword = 'secret';
 
 /** A simulated cluster of two shards, its balancer stopped. */
-export async function openSimulated({ access = false } = {}): Promise<Nodes> {
+export async function openSimulated(version: ReleaseSeries, { access = false } = {}): Promise<Nodes> {
   const root = [{ user: 'root', password: rootPassword, roles: ['root'] }];
   const auth = access ? { auth: { users: root, shardUsers: root } } : {};
-  const cluster = await startCluster({ shards: 2, routers: 2, noopIntervalMs, balancerRoundMs: 0, ...auth });
+  const cluster = await startCluster({ shards: 2, routers: 2, noopIntervalMs, balancerRoundMs: 0, version, ...auth });
   const [shard0 = '', shard1 = ''] = cluster.shards;
   const [router = '', router1 = ''] = cluster.routers;
   return nodes({ router, router1, shard0, shard1 }, clusterRoles(cluster), () => cluster.close());
 }
 
+/** Real servers, and the release series that the simulator has to play. */
+interface RealNodes extends Nodes {
+  readonly release: ReleaseSeries;
+}
+
 /** The servers of MONGO_BIN as a cluster of two shards. */
-export async function openReal({ access = false } = {}): Promise<Nodes> {
+export async function openReal({ access = false } = {}): Promise<RealNodes> {
   const folder = ScratchFolder.create('differential');
   const cluster = await startTestCluster({
     name: 'real',
@@ -44,10 +50,11 @@ export async function openReal({ access = false } = {}): Promise<Nodes> {
     [shard1, 'shard1'],
     [await configOf(router, access), 'config'],
   ]);
-  return nodes({ router, router1, shard0, shard1 }, roles, async () => {
+  const opened = await nodes({ router, router1, shard0, shard1 }, roles, async () => {
     await cluster.close();
     folder[Symbol.dispose]();
   });
+  return { ...opened, release: ServerVersion.parse(cluster.version.slice(0, 2).join('.')).series };
 }
 
 type Hosts = Readonly<Record<Command['on'], string>>;

@@ -62,7 +62,8 @@ async function compareOn(
   options: DifferentialOptions & FamilyOptions,
   chosen: readonly Family[],
 ): Promise<FamilyScore[]> {
-  const pair = { real: await openReal({ access }), tried: await openSimulated({ access }) };
+  const real = await openReal({ access });
+  const pair = { real, tried: await openSimulated(real.release, { access }) };
   const scores: FamilyScore[] = [];
   try {
     for (const family of chosen) {

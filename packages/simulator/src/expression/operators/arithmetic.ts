@@ -16,6 +16,7 @@ import { CommandError } from '../../node/command.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { badValue, located, typeMismatch } from '../../query/query-error.js';
 import { doubleFunction } from '../double-function.js';
+import type { ExpressionContext } from '../variables.js';
 import { fixed, type OperatorCompiler, type OperatorTable, ranged, sequential } from '../operator.js';
 import { isNullish } from '../truth.js';
 
@@ -37,7 +38,7 @@ export const arithmeticOperators: OperatorTable = {
 };
 
 /** A date among numbers makes a date. The first null ends the sum. */
-function add(values: Iterable<Value | undefined>): Value {
+function add(values: Iterable<Value | undefined>, _name: string, { version }: ExpressionContext): Value {
   const total = new NumberTotal();
   let dated = false;
   for (const value of values) {
@@ -47,7 +48,10 @@ function add(values: Iterable<Value | undefined>): Value {
       dated = true;
       total.add(Long.fromBigInt(value.ms));
     } else if (isNumber(value)) total.add(value);
-    else throw located(16554, `$add only supports numeric or date types, not ${typeName(value)}`);
+    else {
+      const message = `$add only supports numeric or date types, not ${typeName(value)}`;
+      throw version?.atLeast(8, 0) === true ? new CommandError(14, 'TypeMismatch', message) : located(16554, message);
+    }
   }
   if (!dated) return total.sum();
   const ms = total.rounded();

@@ -6,10 +6,10 @@ import { uuidText } from '../../shard/uuid-text.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import type { ServerVersion } from '../../node/server-version.js';
-import { doc, docOf, isTrue, requiredText } from '../../node/doc-fields.js';
+import { doc, docOf, isTrue, requiredText, textOrEmpty } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { unsimulated } from '../../node/unsimulated.js';
-import { documentText } from '../../bson/text.js';
+import { documentText, valueText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { collectionOptions, inOptionOrder, viewDefinition } from '../../shard/commands/create.js';
 import { isNamed } from '../../shard/commands/indexes.js';
@@ -49,8 +49,24 @@ function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc,
   throw new CommandError(
     namespaceExists,
     'NamespaceExists',
-    `ns: ${namespace} already exists with different options: ${documentText(shown)}`,
+    version.atLeast(8, 0)
+      ? differenceText(primary, namespace, shown, body)
+      : `ns: ${namespace} already exists with different options: ${documentText(shown)}`,
   );
+}
+
+/** What is there instead, as 8.0.10 words it. */
+function differenceText(primary: ClusterShard, namespace: string, shown: Doc, body: Doc): string {
+  const before = `namespace ${namespace} already exists, but`;
+  const uuid = primary.access.collection(namespace)?.uuid;
+  if (uuid !== undefined)
+    return `${before} with different options: ${documentText(new Map<string, Value>([['uuid', uuid], ...shown]))}`;
+  const db = databaseOf(namespace);
+  const [actual, asked] = [shown, body].map((options) => textOrEmpty(options.get('viewOn')));
+  if (actual !== asked)
+    return `${before} is a view on ${db}.${String(actual)} rather than ${asked === '' ? db : `${db}.${String(asked)}`}`;
+  const [present, wanted] = [shown, body].map((options) => valueText(options.get('pipeline') ?? []));
+  return `${before} with pipeline ${String(present)} rather than ${String(wanted)}`;
 }
 
 /** All other options are compared before the collation, which may be missing. */
@@ -162,6 +178,12 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   ) {
     throw new CommandError(166, 'CommandNotSupportedOnView', `cannot rename view: ${from}`);
   }
+  if (shards.length === 0 && context.version.atLeast(8, 0) && context.primaryOf(from)?.stored.view(from) !== undefined)
+    throw new CommandError(
+      166,
+      'CommandNotSupportedOnView',
+      `Can't rename source collection \`${from}\` because it is a view.`,
+    );
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection ${from} doesn't exist.`);
   if (sharded === undefined && context.primaryOf(from) !== context.primaryOf(to)) refuseMovedTarget(context, from, to);
   refuseExistingTarget(context, to, isTrue(request.body.get('dropTarget')));
@@ -191,7 +213,16 @@ function refuseShardedOf44(source: boolean, target: boolean): void {
 }
 
 function refuseExistingTarget(context: RouterContext, to: string, dropTarget: boolean): void {
-  if (context.version.atLeast(5, 0) && context.primaryOf(to)?.stored.view(to) !== undefined) {
+  const primary = context.primaryOf(to);
+  if (context.version.atLeast(8, 0) && primary?.stored.view(to) !== undefined)
+    throw new CommandError(
+      namespaceExists,
+      'NamespaceExists',
+      dropTarget
+        ? `a view already exists with that name: ${to}`
+        : `The collection ${to} already exists in the following shards: [${primary.id}, ]`,
+    );
+  if (context.version.atLeast(5, 0) && primary?.stored.view(to) !== undefined) {
     throw new CommandError(
       166,
       'CommandNotSupportedOnView',
@@ -274,9 +305,10 @@ function refuseUniqueBesideKey({ key, namespace, uuid }: ShardedCollection, shar
     if (isId || (key.hashedIndex < 0 && key.isPrefixOf(fields))) continue;
     if (shard.access.collection(namespace)?.indexes.some((index) => index.get('name') === spec.get('name')) === true)
       continue;
+    const unique = shard.node.version.atLeast(8, 0) ? "index with 'unique' or 'prepareUnique' option" : 'unique index';
     const shown =
       `Index build failed: ${uuidText(new UUID().buffer)}: Collection ${namespace} ( ${uuidText(uuid.buffer)} ) ` +
-      `:: caused by :: cannot create unique index over ${documentText(fields)} with shard key pattern ` +
+      `:: caused by :: cannot create ${unique} over ${documentText(fields)} with shard key pattern ` +
       documentText(key.doc);
     throw new CommandError(67, 'CannotCreateIndex', shown);
   }

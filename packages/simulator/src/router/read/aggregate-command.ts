@@ -56,7 +56,7 @@ function writesOutput(pipeline: readonly Doc[]): boolean {
 
 /**
  * Where a router rebuilds a shard's reply, the batch follows id and namespace: for a sharded collection, an open cursor
- * and a pipeline that writes.
+ * and a pipeline that writes; since 8.0 always (seen on 8.0.10).
  */
 function withBatchLast(reply: Doc): Doc {
   const cursor = docOrEmpty(reply.get('cursor'));
@@ -106,7 +106,8 @@ async function aggregateCollection(
     );
     const batch = cursor.first(Infinity);
     const reply = await context.cursors.first(cursor, batch, false, request);
-    return batch.exhausted && picture?.collection === undefined ? reply : withBatchLast(reply);
+    const isPassedOn = batch.exhausted && picture?.collection === undefined && !context.version.atLeast(8, 0);
+    return isPassedOn ? reply : withBatchLast(reply);
   }
   return mergeShards(context, request, { namespace, shown }, body, pipeline, shards, options);
 }

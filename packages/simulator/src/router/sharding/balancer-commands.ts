@@ -1,7 +1,7 @@
 import { Double, Int32 } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { chunkBytes } from '../../config/chunk-size.js';
-import type { CommandRequest } from '../../node/command.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
 import { requiredText } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 import type { Balancer } from './balancer.js';
@@ -11,7 +11,10 @@ const bytesPerMegabyte = 1024 * 1024;
 
 /** `balancerCollectionStatus`: what the balancer still has to do for a collection. */
 export function balancerCollectionStatus(context: RouterContext, request: CommandRequest, balancer: Balancer): Doc {
-  const collection = context.catalog.sharded(requiredText(request.body, 'balancerCollectionStatus'));
+  const namespace = requiredText(request.body, 'balancerCollectionStatus');
+  if (context.version.atLeast(8, 0) && context.catalog.collection(namespace) === undefined)
+    throw new CommandError(118, 'NamespaceNotSharded', 'Collection unsharded or undefined');
+  const collection = context.catalog.sharded(namespace);
   const input = balancer.input(collection);
   const inZones = zoneSplits(collection, input.zones).length === 0;
   const violation = inZones ? planMoves(input)[0]?.reason : 'zoneViolation';

@@ -9,6 +9,7 @@ import { giveChunk } from './chunk-changes.js';
 import { inRange } from './chunk-lookup.js';
 import { servesKey } from './shard-collection.js';
 import type { RangeDeletions } from './range-deletions.js';
+import { showMove, type Ways } from './shown-move.js';
 
 /** What chunk migration needs. */
 export interface Migration {
@@ -60,10 +61,13 @@ export async function moveChunk(
   const from = catalog.shard(planned.shard);
   if (from === to) return;
   const leave = enter(catalog, from.id, to.id);
+  let end: (() => Promise<void>) | undefined;
   try {
     await from.node.ready(options.signal);
     await to.node.ready(options.signal);
     await ranges.cleanNow(to, namespace, planned.min, planned.max);
+    end = await showMove(catalog, namespace, planned, { from, to });
+    await from.access.moveHeld(options.signal);
     const { collection, chunk, saved } = await handOverBetweenTransactions(
       migration,
       namespace,
@@ -82,12 +86,8 @@ export async function moveChunk(
     if (options.waitForDelete === true) await done;
   } finally {
     leave();
+    await end?.();
   }
-}
-
-interface Ways {
-  readonly from: ClusterShard;
-  readonly to: ClusterShard;
 }
 
 interface HandedOver {

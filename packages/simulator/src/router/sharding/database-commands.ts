@@ -45,7 +45,9 @@ export async function movePrimaryCommand(
     throw new CommandError(
       70,
       'ShardNotFound',
-      `Could not move database '${name}' to shard '${target}' :: caused by :: Shard ${target} not found`,
+      catalog.version.atLeast(8, 0)
+        ? `requested primary shard ${target} does not exist :: caused by :: Shard ${target} not found`
+        : `Could not move database '${name}' to shard '${target}' :: caused by :: Shard ${target} not found`,
     );
   const reply = context.version.atLeast(5, 0) ? new Map<string, Value>() : doc(['primary', to.connectionString]);
   if (from === to) return reply;

@@ -116,6 +116,7 @@ async function place(context: RouterContext, move: Move, documents: readonly Uin
     chunkCount: undefined,
     chunksPerShard: 1,
     time,
+    holdsMaxKey: true,
   });
   const entry = {
     namespace,

@@ -13,7 +13,15 @@ import { refuseIndexes } from './shard-collection.js';
  * @throws CommandError 72 when the new key's fields do not extend those of the old one, or its indexes do not serve it
  */
 export async function refineShardKeyCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const collection = context.catalog.sharded(requiredText(request.body, 'refineCollectionShardKey'));
+  const namespace = requiredText(request.body, 'refineCollectionShardKey');
+  const isMissing = context.holdersOf(namespace).every((shard) => shard.access.collection(namespace) === undefined);
+  if (context.version.atLeast(8, 0) && isMissing)
+    throw new CommandError(
+      26,
+      'NamespaceNotFound',
+      `RefineCollectionShardKey: collection ${namespace} does not exists`,
+    );
+  const collection = context.catalog.sharded(namespace);
   const key = ShardKeyPattern.parse(docOrEmpty(request.body.get('key')));
   if (key.equals(collection.key)) return new Map();
   if (!collection.key.fields.every((field, at) => field === key.fields[at])) {

@@ -89,6 +89,7 @@ function newChunks(
       count,
       shards,
       time,
+      context.version.atLeast(8, 0),
     );
   return initialChunks({
     pattern,
@@ -100,6 +101,7 @@ function newChunks(
     chunkCount: count,
     chunksPerShard: 1,
     time,
+    holdsMaxKey: context.version.atLeast(8, 0),
   });
 }
 

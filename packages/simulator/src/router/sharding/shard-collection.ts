@@ -262,6 +262,7 @@ async function placeChunks(
     chunkCount: is80 ? undefined : numberOf(request.body.get('numInitialChunks')),
     chunksPerShard: is80 ? 1 : 2,
     time: timestamp,
+    holdsMaxKey: is80,
   });
   const collection: ShardedCollection = {
     namespace: facts.namespace,

@@ -10,6 +10,8 @@ import { staleConfigError, staleRetriesMax } from '../target/stale-routing.js';
 import type { BulkWrite } from './bulk-write-state.js';
 import { runPart } from './run-part.js';
 import { type ShardPart, splitByShard } from './split-by-shard.js';
+import { routerVariables } from '../read/router-variables.js';
+import { findShardFor } from './shard-of-match.js';
 import { targetStatement } from './target-statement.js';
 import { WriteOutcome } from './write-outcome.js';
 import { type WriteKind, writeStatements } from './write-statements.js';
@@ -108,12 +110,13 @@ function pictureFor(bulk: BulkWrite, indexes: readonly number[]): RoutingPicture
 }
 
 function canTarget(
-  { kind, statements }: BulkWrite,
+  { context, kind, request, statements }: BulkWrite,
   collection: ShardedCollection,
   indexes: readonly number[],
 ): boolean {
+  const find = findShardFor(context, routerVariables(context, request));
   try {
-    for (const index of indexes) targetStatement(collection, kind, statements[index] as Uint8Array);
+    for (const index of indexes) targetStatement(collection, kind, statements[index] as Uint8Array, find);
     return true;
   } catch (error) {
     if (error instanceof CommandError) return false;

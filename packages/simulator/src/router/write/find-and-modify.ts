@@ -10,11 +10,12 @@ import { targetQuery } from '../target/query-targeting.js';
 import type { RoutingPicture } from '../target/routing-table.js';
 import { isStale } from '../target/stale-routing.js';
 import { handedOn } from '../transaction-commands.js';
+import { type FindShard, findShardFor } from './shard-of-match.js';
 import { changeOwningShard, imageOf, wouldChangeOwningShard } from './owning-shard-change.js';
 
 /**
  * `findAndModify` through a router.
- * @throws CommandError 61 when the query of a sharded collection does not hold the shard key
+ * @throws CommandError 61 when the query of a sharded collection does not hold the shard key, before 8.0
  */
 export async function findAndModifyCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
@@ -25,8 +26,9 @@ export async function findAndModifyCommand(context: RouterContext, request: Comm
     shard = await context.routedPrimaryForWrite(namespace);
   } else {
     const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
-    const [only] = target.shards;
-    if (!target.exactKey || only === undefined) {
+    const find = target.exactKey ? undefined : findShardFor(context, routerVariables(context, request));
+    const only = find === undefined ? target.shards[0] : find(collection, wantedBy(request.body), target.shards);
+    if ((!target.exactKey && find === undefined) || only === undefined) {
       throw new CommandError(61, 'ShardKeyNotFound', 'Query for sharded findAndModify must contain the shard key');
     }
     shard = context.catalog.shard(only);
@@ -34,6 +36,10 @@ export async function findAndModifyCommand(context: RouterContext, request: Comm
   const reply = await modify(context, request, shard, picture);
   for (const own of ['electionId', 'opTime']) reply.delete(own);
   return reply;
+}
+
+function wantedBy(body: Doc): Parameters<FindShard>[1] {
+  return { filter: docOrEmpty(body.get('query')), sort: docOf(body.get('sort')), collation: body.get('collation') };
 }
 
 /** A document that the change moves to another shard is moved there. */
@@ -47,7 +53,7 @@ async function modify(
     return await context.sender.run(shard, request, request.body, { picture });
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== wouldChangeOwningShard || picture.collection === undefined)
-      throw isStale(error) ? error : handedOn(context, request, error);
+      throw isStale(error) || context.version.atLeast(8, 0) ? error : handedOn(context, request, error);
     await changeOwningShard(context, request, picture.collection, shard, error.extra, 1);
     return isTrue(error.extra.get('shouldUpsert'))
       ? insertedReply(request.body, error.extra)

@@ -2,7 +2,7 @@ import { Int32 } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { errorLabels } from '../../node/error-labels.js';
-import { doc, docOf, isTrue, numberOf } from '../../node/doc-fields.js';
+import { doc, docOf, isTrue, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import type { RoutingPicture } from '../target/routing-table.js';
 import { canRepeat, isStale, isStaleCode, staleConfigError } from '../target/stale-routing.js';
 import type { BulkWrite } from './bulk-write-state.js';
@@ -26,6 +26,7 @@ export async function runPart(
     const first = firstStale(reply.get('writeErrors'));
     if (first !== undefined && !canRepeat(request)) throw staleConfigError(bulk.namespace, part.shard);
     if (first !== undefined) dropStale(reply);
+    if (part.isFound === true) nameShard(part.shard, reply);
     outcome.add(part.shard, reply, part.indexes);
     return first === undefined ? [] : part.indexes.slice(first);
   } catch (error) {
@@ -36,6 +37,16 @@ export async function runPart(
     if (request.body.get('autocommit') === false && isTransient) throw metInTransaction(bulk, part, error);
     outcome.fail(error, ordered ? part.indexes.slice(0, 1) : part.indexes);
     return [];
+  }
+}
+
+/** Failures of a write whose document was looked for name a shard (seen on 8.0.10, not always the document's). */
+function nameShard(shard: string, reply: Doc): void {
+  const errors = reply.get('writeErrors');
+  for (const each of Array.isArray(errors) ? errors : []) {
+    const error = docOf(each);
+    const before = `Write results unavailable from failing to target a host in the shard ${shard}`;
+    error?.set('errmsg', `${before} :: caused by :: ${textOrEmpty(error.get('errmsg'))}`);
   }
 }
 

@@ -1,6 +1,8 @@
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError } from '../../node/command.js';
 import type { BulkWrite } from './bulk-write-state.js';
+import { routerVariables } from '../read/router-variables.js';
+import { findShardFor } from './shard-of-match.js';
 import { type TargetedStatement, targetStatement } from './target-statement.js';
 
 /** Statements for one shard, in the client's order. */
@@ -8,6 +10,8 @@ export interface ShardPart {
   readonly shard: string;
   /** Set on a part with one statement that may move its document to another shard. */
   readonly mayMoveIn?: ShardedCollection;
+  /** True for a statement whose document the router has looked for. */
+  readonly isFound?: boolean;
   /** True for a statement that goes to every shard, whatever it owns, so that its routing cannot be stale. */
   readonly everywhere?: boolean;
   readonly statements: Uint8Array[];
@@ -25,13 +29,14 @@ export function* splitByShard(
   indexes: readonly number[],
 ): Generator<ShardPart> {
   const { ordered, outcome, statements } = bulk;
+  const find = findShardFor(bulk.context, routerVariables(bulk.context, bulk.request));
   const parts = new Map<string, ShardPart>();
   let last: ShardPart | undefined;
   for (const index of indexes) {
     const statement = statements[index] as Uint8Array;
     let targeted: TargetedStatement;
     try {
-      targeted = targetStatement(collection, bulk.kind, statement);
+      targeted = targetStatement(collection, bulk.kind, statement, find);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
       if (ordered && last !== undefined) yield last;
@@ -40,14 +45,21 @@ export function* splitByShard(
       if (ordered) return;
       continue;
     }
-    if (targeted.mayMove) {
+    const { isFound = false } = targeted;
+    if (targeted.mayMove || isFound) {
       if (last !== undefined) yield last;
       last = undefined;
       // Statements for one shard stay in the client's order, as several may concern one document.
       yield* parts.values();
       parts.clear();
       for (const shard of targeted.shards)
-        yield { statements: [statement], indexes: [index], mayMoveIn: collection, shard };
+        yield {
+          statements: [statement],
+          indexes: [index],
+          ...(targeted.mayMove && { mayMoveIn: collection }),
+          shard,
+          isFound,
+        };
       continue;
     }
     const everywhere = targeted.shards.length > 1 && bulk.request.body.get('autocommit') !== false;

@@ -10,6 +10,7 @@ import { documentText } from '../../bson/text.js';
 import { equalityFields } from '../../query/bounds.js';
 import { exactValues } from '../target/exact-values.js';
 import { type QueryTarget, targetQuery } from '../target/query-targeting.js';
+import type { FindShard } from './shard-of-match.js';
 import { mayChangeShardKey, mayInsertElsewhere } from './shard-key-change.js';
 import { statementDocument, type WriteKind } from './write-statements.js';
 
@@ -19,28 +20,31 @@ export interface TargetedStatement {
   readonly shards: readonly string[];
   /** True for an update of one document that may give it another shard key. */
   readonly mayMove: boolean;
+  /** True where the router has looked for the document, as the statement names no shard. */
+  readonly isFound?: boolean;
 }
 
 /**
  * Finds the shards of one statement of a bulk write.
+ * @param find looks for the document of a statement that names no shard; undefined refuses it
  * @throws CommandError 61 or 72 when a statement for one document has no single target
  */
 export function targetStatement(
   collection: ShardedCollection,
   kind: WriteKind,
   statement: Uint8Array,
+  find?: FindShard,
 ): TargetedStatement {
   if (kind === 'insert') return targetInsert(collection, statement);
   const filter = docOrEmpty(field(statement, 'q'));
   const target = targetQuery(collection, filter, field(statement, 'collation'));
-  const shards =
-    kind === 'update'
-      ? updateShards(collection, statement, filter, target)
-      : deleteShards(collection, statement, filter, target);
+  const found = find === undefined ? undefined : foundShard(collection, kind, statement, { filter, target, find });
+  const shardsOf = kind === 'update' ? updateShards : deleteShards;
+  const shards = found === undefined ? shardsOf(collection, statement, filter, target) : [found];
   const isSingle = kind === 'update' && !isTrue(field(statement, 'multi'));
   const inserts = kind === 'update' && isTrue(field(statement, 'upsert')) && mayInsertElsewhere(collection, statement);
   const mayMove = inserts || (isSingle && mayChangeShardKey(collection, statement));
-  return { bytes: statement, shards, mayMove };
+  return { bytes: statement, shards, mayMove, isFound: found !== undefined };
 }
 
 function field(statement: Uint8Array, name: string): Value | undefined {
@@ -140,6 +144,29 @@ function deleteShards(
       `${documentText(statementDocument(statement))}, ` +
       `shard key pattern: ${documentText(collection.key.doc)}`,
   );
+}
+
+interface Search {
+  readonly filter: Doc;
+  readonly target: QueryTarget;
+  readonly find: FindShard;
+}
+
+/**
+ * The shard of the document that a statement for one document changes, where the statement names no shard. An exact
+ * `_id` without an upsert goes to all shards instead. Undefined where there is nothing to look for. The order of an
+ * update's `sort` does not reach over shards (seen on 8.0.10).
+ */
+function foundShard(
+  collection: ShardedCollection,
+  kind: WriteKind,
+  statement: Uint8Array,
+  { filter, target, find }: Search,
+): string | undefined {
+  const isSingle = kind === 'update' ? !isTrue(field(statement, 'multi')) : numberOf(field(statement, 'limit')) === 1;
+  const isExact = hasExactId(filter) && !isTrue(field(statement, 'upsert'));
+  if (!isSingle || target.exactKey || isExact) return undefined;
+  return find(collection, { filter, sort: undefined, collation: field(statement, 'collation') }, target.shards);
 }
 
 function hasExactId(filter: Doc): boolean {

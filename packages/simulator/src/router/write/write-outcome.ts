@@ -67,9 +67,9 @@ export class WriteOutcome {
       .map(([index, id]) => doc(['index', new Int32(index)], ['_id', id]));
     if (upserted.length > 0) reply.set('upserted', upserted);
     const retried = [...this.#retried].sort((a, b) => a - b).map((id) => new Int32(id));
-    if (retried.length > 0) reply.set('retriedStmtIds', retried);
     const errors = [...this.#errors].sort(([a], [b]) => a - b).map(([, error]) => error);
     if (errors.length > 0) reply.set('writeErrors', errors);
+    if (retried.length > 0) reply.set('retriedStmtIds', retried);
     if (this.#writeConcernError !== undefined) reply.set('writeConcernError', this.#writeConcernError);
     return reply;
   }

@@ -81,8 +81,7 @@ function shownField(event: Doc, name: string): string {
 }
 
 /** Prefix of `aggregate` for a failure in the first batch. None in 4.4. */
-export function openContext(version: ServerVersion, namespace: string): string {
-  if (version.atLeast(8)) return `Executor error during aggregate command on namespace: ${namespace}`;
+export function openContext(version: ServerVersion): string {
   return version.atLeast(5) ? 'PlanExecutor error during aggregation' : '';
 }
 

@@ -15,13 +15,12 @@ export class StreamSource implements BatchSource {
 
   constructor(
     private readonly stream: ShardChangeStream,
-    private readonly namespace: string,
     private readonly version: ServerVersion,
   ) {}
 
   async next(size: number | undefined, maxTimeMs: number | undefined, signal: AbortSignal): Promise<Batch> {
     const waitMs = this.#opened ? (maxTimeMs ?? AWAIT_MS) : 0;
-    const context = this.#opened ? getMoreContext(this.version) : openContext(this.version, this.namespace);
+    const context = this.#opened ? getMoreContext(this.version) : openContext(this.version);
     this.#opened = true;
     try {
       const documents = size === 0 ? [] : await this.#read(size ?? Infinity, performance.now() + waitMs, signal);

@@ -188,12 +188,11 @@ async function runPipeline(
     maxTimeMs: optionalNumber(context, 'maxTimeMS'),
     signal: request.signal,
   };
-  return during(executionOf(context, shownNamespace), () => firstBatchReply(state.cursors, source, owner, options));
+  return during(executionOf(context), () => firstBatchReply(state.cursors, source, owner, options));
 }
 
 /** The prefix of failures over documents. */
-function executionOf({ state: { version } }: CommandContext, namespace: string): string {
-  if (version.atLeast(8)) return `Executor error during aggregate command on namespace: ${namespace}`;
+function executionOf({ state: { version } }: CommandContext): string {
   return version.atLeast(5, 0) ? 'PlanExecutor error during aggregation' : '';
 }
 

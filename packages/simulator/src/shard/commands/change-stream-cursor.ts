@@ -29,7 +29,7 @@ export function openStreamCursor(
   });
   const shownNamespace = namespace ?? `${request.db}.$cmd.aggregate`;
   const owner = { namespace: shownNamespace, collectionUuid: undefined, session: sessionText(context) };
-  return firstBatchReply(state.cursors, new StreamSource(stream, shownNamespace, state.version), owner, {
+  return firstBatchReply(state.cursors, new StreamSource(stream, state.version), owner, {
     batchSize: numberOf(optionalDoc(context, 'cursor')?.get('batchSize')) ?? FIRST_BATCH_DOCUMENTS,
     singleBatch: false,
     maxTimeMs: optionalNumber(context, 'maxTimeMS'),

@@ -74,8 +74,13 @@ export function collMod(context: CommandContext): Doc {
     return new Map();
   }
   if (collection === undefined) throw failure.namespaceNotFound('ns does not exist');
-  if (body.has('viewOn')) throw failure.invalidOptions("'viewOn' option only supported on a view");
-  if (body.has('pipeline')) throw failure.invalidOptions("'pipeline' option only supported on a view");
+  const ofViews = ['viewOn', 'pipeline'].find((name) => body.has(name));
+  if (ofViews !== undefined)
+    throw failure.invalidOptions(
+      state.version.atLeast(8, 0)
+        ? `option only supported on a view: ${ofViews}`
+        : `'${ofViews}' option only supported on a view`,
+    );
   state.writeBlock.refuse(collection.db, collection.name);
   const reply: Doc = new Map();
   state.builds.refuseOther(collection);

@@ -235,7 +235,7 @@ const GENERIC_FIELDS: ReadonlySet<string> = new Set([
  * @throws CommandError 40415, or what `refusal` returns for the field's name
  */
 export function refuseUnknownFields(
-  { request }: CommandContext,
+  { request }: Pick<CommandContext, 'request'>,
   known: ReadonlySet<string>,
   refusal = (name: string): CommandError => failure.unknownField(`${request.name}.${name}`),
 ): void {

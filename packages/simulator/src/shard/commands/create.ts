@@ -245,6 +245,8 @@ function createView(state: ShardState, namespace: string, body: Doc): Doc {
   const { catalog } = state;
   const view = { namespace, ...viewDefinition(body), type: 'view' as const };
   viewsCollection(state, namespace);
+  if (catalog.collection(namespace) !== undefined && state.version.atLeast(8, 0))
+    throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
   if (catalog.collection(namespace) !== undefined)
     throw new CommandError(
       17399,

@@ -28,7 +28,7 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
   const { body } = request;
   const id = statementIds(body)(0);
   const recorded = recordedResult(participation, id, 'findAndModify');
-  if (recorded?.reply !== undefined) return repeated(recorded, recorded.reply, body);
+  if (recorded?.reply !== undefined) return withStatement(repeated(recorded, recorded.reply, body), id, context);
   const remove = isTrue(body.get('remove'));
   if (remove === body.has('update')) {
     throw failure.failedToParse(
@@ -69,6 +69,14 @@ function repeated({ shows }: StatementResult, reply: Doc, body: Doc): Doc {
   if (shows !== shownBy(body) || (hasInserted && !isTrue(body.get('upsert'))))
     throw unsimulated('findAndModify under the number of a different one');
   return new Map(reply);
+}
+
+/** 8.0.10 names a statement that had run before, 5.0.7 does not; of the releases between them it is not known. */
+function withStatement(reply: Doc, id: number, { state }: CommandContext): Doc {
+  if (!state.version.atLeast(8, 0)) return reply;
+  const own = ['lastErrorObject', 'value'];
+  const before = own.map((name): [string, Value] => [name, reply.get(name) ?? null]);
+  return new Map([...before, ['retriedStmtId', new Int32(id)], ...[...reply].filter(([name]) => !own.includes(name))]);
 }
 
 /** Failures of writes: an array in a shard key, a conflict, a duplicate key. */

@@ -80,9 +80,13 @@ export async function find(context: CommandContext): Promise<Doc> {
     maxTimeMs: optionalNumber(context, 'maxTimeMS'),
     signal: request.signal,
   };
-  return during(state.version.atLeast(5, 0) ? 'Executor error during find command' : '', () =>
-    firstBatchReply(state.cursors, source, owner, options),
-  );
+  return during(executionOf(state.version, namespace), () => firstBatchReply(state.cursors, source, owner, options));
+}
+
+/** The prefix of failures over documents. */
+function executionOf(version: ServerVersion, namespace: string): string {
+  if (version.atLeast(8, 0)) return `Executor error during find command: ${namespace}`;
+  return version.atLeast(5, 0) ? 'Executor error during find command' : '';
 }
 
 function documentSource(

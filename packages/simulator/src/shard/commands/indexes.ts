@@ -85,7 +85,8 @@ function createNow(context: CommandContext): Doc {
     after === before ? 'all indexes already exist' : after < before + specs.length ? 'index already exists' : undefined;
   // Since 8.0 a router creates the collection before.
   const isMade = !existed && !(state.version.atLeast(8, 0) && request.routed !== undefined);
-  if (after > before || !existed) reply.set('createdCollectionAutomatically', isMade);
+  if (after > before || isMade || (!existed && !state.version.atLeast(8, 0)))
+    reply.set('createdCollectionAutomatically', isMade);
   if (after > before || !existed || state.version.atLeast(8, 0))
     reply.set('commitQuorum', request.body.get('commitQuorum') ?? 'votingMembers');
   return note === undefined ? reply : reply.set('note', note);

@@ -71,7 +71,13 @@ function operations(context: CommandContext, withIdleSessions = true): Doc[] {
         ['active', false],
       ]),
   );
-  return [runningOperation(context), ...idle, ...state.coordinators.shown];
+  return [runningOperation(context), ...idle, ...state.coordinators.shown, ...movesOf(state)];
+}
+
+/** Moves of chunks that this shard gives away. Releases before 8.0 were not seen to. */
+function movesOf({ version, moves, options, diagnosticHost, now }: CommandContext['state']): Doc[] {
+  if (!version.atLeast(8, 0)) return [];
+  return moves.shown({ name: options.name, host: diagnosticHost, time: new Date(now()).toISOString() });
 }
 
 /** The asking operation, as `$currentOp` shows it. */

@@ -3,6 +3,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { failure } from '../failure.js';
 import { SessionIdentity } from '../session/session-identity.js';
+import { endedTransaction } from '../session/sessions.js';
 import { makeUuid } from '../storage/catalog.js';
 import type { CommandContext } from './command-context.js';
 import { addWriteConcernError } from './write-reply.js';
@@ -42,7 +43,7 @@ export async function commitTransaction(context: CommandContext): Promise<Doc> {
   const session = participation.session;
   if (session === null) throw notInTransaction(context);
   if (session.outcome === 'running') await throughCommitPoint(context);
-  if (session.outcome === 'aborted') throw aborted(session.txnNumber);
+  if (session.outcome === 'aborted') throw endedTransaction(session, session.txnNumber, state.version);
   refuseTakenNames(context);
   const commitTime = context.request.body.get('commitTimestamp');
   state.sessions.commit(session, commitTime instanceof Timestamp ? commitTime : undefined);
@@ -79,7 +80,7 @@ export function prepareTransaction(context: CommandContext): Doc {
   const { state, participation } = context;
   const { session, transaction } = participation;
   if (session === null) throw notInTransaction(context);
-  if (transaction === null) throw aborted(session.txnNumber);
+  if (transaction === null) throw endedTransaction(session, session.txnNumber, state.version);
   return new Map([['prepareTimestamp', state.sessions.prepare(transaction)]]);
 }
 
@@ -93,7 +94,7 @@ export function recoverCommitDecision(context: CommandContext): Doc {
   if (session === null) throw notInTransaction(context);
   if (state.coordinators.has(session.identity, session.txnNumber)) return new Map();
   if (session.running?.prepareTime === undefined) state.sessions.abort(session);
-  if (session.outcome !== 'committed') throw aborted(session.txnNumber);
+  if (session.outcome !== 'committed') throw endedTransaction(session, session.txnNumber, state.version);
   return new Map();
 }
 
@@ -102,24 +103,12 @@ export function abortTransaction(context: CommandContext): Doc {
   const { state, participation } = context;
   const session = participation.session;
   if (session === null) throw notInTransaction(context);
-  if (session.outcome === 'aborted') throw aborted(session.txnNumber);
-  if (session.outcome === 'committed') {
-    throw new CommandError(
-      256,
-      'TransactionCommitted',
-      `Transaction ${session.txnNumber.toString()} has been committed.`,
-    );
-  }
+  if (session.outcome === 'aborted' || session.outcome === 'committed')
+    throw endedTransaction(session, session.txnNumber, state.version);
   state.sessions.abort(session);
   return new Map();
 }
 
 function notInTransaction({ request }: CommandContext): CommandError {
   return new CommandError(125, 'CommandFailed', `${request.name} must be run within a transaction`);
-}
-
-function aborted(txnNumber: bigint): CommandError {
-  return new CommandError(251, 'NoSuchTransaction', `Transaction ${txnNumber.toString()} has been aborted.`, [
-    'TransientTransactionError',
-  ]);
 }

@@ -27,7 +27,7 @@ export function collStats(context: CommandContext): Doc {
   refuseView(state, namespace);
   const reply: Doc = new Map<string, Value>([['ns', namespace]]);
   if (namespace === OPLOG_NAMESPACE) return new Map([...reply, ...oplogStats(state.oplog, scale)]);
-  if (collection === undefined) return emptyStats(reply, scale);
+  if (collection === undefined) return emptyStats(reply, scale, state.version);
   for (const [name, value] of storageStats(collection, scale, state.version)) {
     if (name === 'nindexes') reply.set('wiredTiger', fileDetails(COLLECTION_FORMAT_VERSION));
     reply.set(name, value);
@@ -52,8 +52,9 @@ function indexDetails(collection: Collection): Doc {
   return new Map(collection.indexes.map(({ definition }) => [definition.name, fileDetails(INDEX_FORMAT_VERSION)]));
 }
 
-function emptyStats(reply: Doc, scale: number): Doc {
-  for (const name of ['size', 'count', 'storageSize', 'totalSize', 'nindexes', 'totalIndexSize'])
+function emptyStats(reply: Doc, scale: number, version: ServerVersion): Doc {
+  const orphans = version.atLeast(8, 0) ? ['numOrphanDocs'] : [];
+  for (const name of ['size', 'count', ...orphans, 'storageSize', 'totalSize', 'nindexes', 'totalIndexSize'])
     reply.set(name, new Int32(0));
   return reply.set('indexDetails', new Map()).set('indexSizes', new Map()).set('scaleFactor', new Int32(scale));
 }

@@ -54,6 +54,7 @@ export function* matchedRecords(
     max: undefined,
     collation: options.collation,
     time: view.time,
+    variables: options.variables,
   });
   const matches = plan.filterDone ? undefined : compileMatcher(filter, options.collation, options.variables);
   const found = matchesIn(plan.records(view), view, matches, options.accept);

@@ -2,6 +2,7 @@ import { BSONRegExp, BSONSymbol } from 'bson';
 import { compareValues } from '../../bson/compare.js';
 import { documentText, valueText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
+import type { ExpressionContext } from '../../expression/variables.js';
 import { isOperatorDocument } from '../../query/operator-document.js';
 import type { Collection } from '../storage/collection.js';
 
@@ -15,10 +16,13 @@ export interface QuotedQuery {
   /** Infinity for none. */
   readonly limit?: number;
   readonly skip?: number;
+  /** Its release decides how lists are quoted. */
+  readonly variables?: Pick<ExpressionContext, 'version'> | undefined;
 }
 
 /** `error processing query`, with the query as servers quote it when planning fails (seen on 5.0.7). */
 export function planFailureText(collection: Collection, query: QuotedQuery, cause: string): string {
+  const listEnd = query.variables?.version?.atLeast(8, 0) === true ? ']' : ' ]';
   const { batchSize, limit = Infinity, skip = 0 } = query;
   const window = [
     ...(batchSize === undefined ? [] : [` batchSize=${batchSize}`]),
@@ -29,11 +33,15 @@ export function planFailureText(collection: Collection, query: QuotedQuery, caus
     documentText(each ?? new Map<string, Value>()),
   );
   const shown = `Sort: ${sort}\nProj: ${projection}\n`;
+  const tree = treeText(nodeOf(query.filter), '').replaceAll(listEndMark, listEnd);
   return (
     `error processing query: ns=${collection.namespace}${window}Tree: ` +
-    `${treeText(nodeOf(query.filter), '')}${shown} planner returned error :: caused by :: ${cause}`
+    `${tree}${shown} planner returned error :: caused by :: ${cause}`
   );
 }
+
+/** Stands for the end of a list, before which 8.0.10 has no space. */
+const listEndMark = '\u0000]';
 
 /** A condition, or a list of them, in the order that servers give them before planning. */
 interface Node {
@@ -85,7 +93,7 @@ function oneOf(path: string, values: readonly Value[]): Node {
   if (sorted.length === 1 && only !== undefined)
     return only instanceof BSONRegExp ? leaf(path, 'regex', only) : leaf(path, '$eq', only);
   return {
-    text: `${path} $in [ ${sorted.map((value) => `${operandText(value)} `).join('')}]`,
+    text: `${path} $in [ ${sorted.length === 0 ? ']' : `${sorted.map(operandText).join(' ')}${listEndMark}`}`,
     rank: kinds.indexOf('$in'),
     children: [],
   };

@@ -207,7 +207,7 @@ export class Sessions {
 
   #joinTransaction(session: LogicalSession, txnNumber: Long, body: Doc, name: string): Participation {
     const number = txnNumber.toBigInt();
-    if (number < session.txnNumber) throw tooOld('Cannot start transaction', '', session, number, this.version);
+    if (number < session.txnNumber) throw tooOldTransaction(session, number, this.version);
     refuseTransactionFields(body, name);
     if (body.get('startTransaction') === true) {
       this.#start(session, txnNumber, body);
@@ -218,7 +218,7 @@ export class Sessions {
       );
     }
     const ending = ENDING_COMMANDS.has(name);
-    if (session.running === null && !ending) throw endedTransaction(session, number);
+    if (session.running === null && !ending) throw endedTransaction(session, number, this.version);
     if (session.running?.prepareTime !== undefined && !ending) {
       throw new CommandError(
         267,
@@ -286,6 +286,20 @@ function isLong(value: Value): value is Long {
   return value instanceof Long && !(value instanceof Timestamp);
 }
 
+function tooOldTransaction(session: LogicalSession, number: bigint, version: ServerVersion): CommandError {
+  if (!version.atLeast(8, 0)) return tooOld('Cannot start transaction', '', session, number, version);
+  const newer = session.isTransaction ? 'transaction' : 'retryable write';
+  const retries = session.isTransaction ? 0 : -1;
+  return new CommandError(
+    225,
+    'TransactionTooOld',
+    `Cannot start transaction with { txnNumber: ${number.toString()} } on session ` +
+      `${session.identity.toString()} -  -  because a newer ${newer} with txnNumberAndRetryCounter ` +
+      `{ txnNumber: ${session.txnNumber.toString()}, txnRetryCounter: ${retries} } ` +
+      `has already started on this session.`,
+  );
+}
+
 /** 8.0.10 leaves room for two more parts of a session's identity, which users' sessions do not have. */
 function tooOld(
   what: string,
@@ -309,9 +323,11 @@ function noSuchTransaction(message: string): CommandError {
   return new CommandError(251, 'NoSuchTransaction', message, ['TransientTransactionError']);
 }
 
-function endedTransaction(session: LogicalSession, number: bigint): CommandError {
+/** The refusal of a command of a transaction that has ended. */
+export function endedTransaction(session: LogicalSession, number: bigint, version: ServerVersion): CommandError {
+  const which = version.atLeast(8, 0) ? `with { txnNumber: ${number.toString()} }` : number.toString();
   if (session.outcome === 'committed') {
-    return new CommandError(256, 'TransactionCommitted', `Transaction ${number.toString()} has been committed.`);
+    return new CommandError(256, 'TransactionCommitted', `Transaction ${which} has been committed.`);
   }
-  return noSuchTransaction(`Transaction ${number.toString()} has been aborted.`);
+  return noSuchTransaction(`Transaction ${which} has been aborted.`);
 }

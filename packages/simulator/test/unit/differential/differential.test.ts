@@ -11,12 +11,16 @@ import { runFamily, type Shrunk } from '../../differential/run-family.js';
 import type { Nodes } from '../../differential/side.js';
 import { fields } from '../../differential/values.js';
 
+const release = '5.0';
 let pair: Pair;
 let withUsers: Pair;
 
 beforeAll(async () => {
-  pair = { real: await openSimulated(), tried: await openSimulated() };
-  withUsers = { real: await openSimulated({ access: true }), tried: await openSimulated({ access: true }) };
+  pair = { real: await openSimulated(release), tried: await openSimulated(release) };
+  withUsers = {
+    real: await openSimulated(release, { access: true }),
+    tried: await openSimulated(release, { access: true }),
+  };
 });
 
 afterAll(() => Promise.all([pair, withUsers].flatMap(({ real, tried }) => [real.close(), tried.close()])));
