@@ -2,7 +2,10 @@ import { allProbes } from './all-probes.js';
 import { isFor, type Topology, type Version } from './framework/probe.js';
 
 /** Releases of which real servers were recorded and probed. */
-export const recordedVersions: readonly Version[] = [[5, 0, 7]];
+export const recordedVersions: readonly Version[] = [
+  [5, 0, 7],
+  [8, 0, 10],
+];
 
 /** Their series. */
 export const recordedSeries: readonly string[] = recordedVersions.map(([major, minor]) => `${major}.${minor}`);

@@ -17,8 +17,10 @@ export function needsText({ topology, needs = [] }: Pick<Probe, 'topology' | 'ne
 
 /** The releases of real servers that the sentence covers and on which probes were run; `no` for none. */
 function runText(probe: Probe): string {
-  const versions = probe.isUntried === true ? [] : recordedVersions.filter((version) => isFor(probe, version));
-  return versions.length === 0 ? 'no' : versions.map((version) => version.join('.')).join(', ');
+  const untried = (probe.untriedOn ?? []).map((version) => version.join('.'));
+  const versions = recordedVersions.filter((version) => isFor(probe, version)).map((version) => version.join('.'));
+  const run = versions.filter((version) => !untried.includes(version));
+  return run.length === 0 ? 'no' : run.join(', ');
 }
 
 /** A probe's row of docs/releases.md: fact, releases, servers, source, name, releases on which it was run. */

@@ -33,8 +33,8 @@ export interface Probe {
   readonly source: string;
   /** What Convoy cannot promise if it does not hold. */
   readonly otherwise: string;
-  /** It has never run on real servers, also not of the recorded releases that it is about. */
-  readonly isUntried?: true;
+  /** Recorded releases that it is about, and on which it has not run yet. */
+  readonly untriedOn?: readonly Version[];
   /**
    * Asks the servers in the scratch database.
    * @throws DoesNotHold, NotTried
