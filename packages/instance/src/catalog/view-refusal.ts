@@ -1,7 +1,6 @@
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { classify, codeOf, failureName } from '../cluster/failure.js';
-import { noQueryPlanCode } from '../cluster/named-failure.js';
-import { serverErrorCode } from '../cluster/server-error-code.js';
+import { noQueryPlanCode, serverErrorCode } from '../cluster/server-error-code.js';
 import { type CatalogEntry, namespaceOf } from './namespace.js';
 
 /** What says nothing about a definition; SearchNotEnabled (31082): of views of `$search` that cannot run here. */

@@ -88,8 +88,7 @@ export async function restoreBalancer(
 export async function isAutoMergerOff(cluster: ClusterClient, options: CallOptions): Promise<boolean> {
   if (cluster.kind !== 'sharded' || !isAtLeast(cluster.version, 7, 0)) return false;
   const find = { find: 'settings', filter: { _id: autoMergerSetting, enabled: false }, limit: 1, singleBatch: true };
-  const reply = await cluster.router.command('config', find, options);
-  return ((reply.cursor as Document).firstBatch as unknown[]).length > 0;
+  return holdsAny(await cluster.router.command('config', find, options));
 }
 
 function stillRunning(cluster: ClusterClient, state: BalancerState | null): ConvoyError {
@@ -109,8 +108,12 @@ async function migrationRuns(cluster: ClusterClient, options: CallOptions): Prom
   // The balancer of 4.4 and 5.0 always holds the lock "balancer"; state 2 means that a lock is held.
   const locks = { find: 'locks', filter: { state: 2, _id: { $ne: 'balancer' } }, limit: 1, singleBatch: true };
   const replies = await Promise.all([migrations, locks].map((find) => cluster.router.command('config', find, options)));
-  if (replies.some((reply) => ((reply.cursor as Document).firstBatch as unknown[]).length > 0)) return true;
+  if (replies.some(holdsAny)) return true;
   return isAtLeast(cluster.version, 6, 0) && (await donorRuns(cluster, options));
+}
+
+function holdsAny({ cursor }: Document): boolean {
+  return (cursor as { firstBatch: unknown[] }).firstBatch.length > 0;
 }
 
 /** Without the privilege `inprog`, which a destination's user may lack, the shards do not show their operations. */

@@ -2,7 +2,7 @@ import { MongoAPIError, MongoNetworkError, MongoServerError, MongoServerSelectio
 import { connectionCause, type ConnectionCauseKind } from '@convoy/api/connection/connection-cause';
 import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
 import { NoAnswerError } from './calls-in-flight.js';
-import { apiVersionMissingCode } from './server-error-code.js';
+import { apiVersionMissingCode, requireApiVersionOff } from './server-error-code.js';
 import {
   authenticationFailedCode,
   className,
@@ -110,7 +110,7 @@ const loginMissing: Explanation = {
 
 const versionedOnly: Explanation = {
   cause: 'its parameter requireApiVersion refuses commands that no stable API has, and Convoy needs such',
-  advice: 'Set it to false on every node: db.adminCommand({setParameter: 1, requireApiVersion: false}).',
+  advice: requireApiVersionOff,
   isUnfit: true,
 };
 

@@ -1,15 +1,13 @@
 import { ConvoyError, toConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
-import { apiVersionMissingCode } from './server-error-code.js';
 import { codeOf, failureName, objectTooLargeCode, partTooLargeCode, unauthorizedCode } from './failure.js';
-
-/** NoQueryExecutionPlans: a query would read a whole collection, and `notablescan` forbids that. */
-export const noQueryPlanCode = 291;
-
-/** ShardNotFound: also of a shard that is draining, which gets no database and no zone. */
-export const shardNotFoundCode = 70;
-
-/** InvalidViewDefinition: an entry of `system.views` is malformed, and the server lists nothing of its database. */
-export const invalidViewCode = 182;
+import {
+  apiVersionMissingCode,
+  invalidViewCode,
+  noQueryPlanCode,
+  notablescanOff,
+  requireApiVersionOff,
+  shardNotFoundCode,
+} from './server-error-code.js';
 
 /** What to do about a server's failure that an operator can remove. */
 const namedCodes = new Map<number | null, readonly [ErrorName, string]>([
@@ -18,7 +16,7 @@ const namedCodes = new Map<number | null, readonly [ErrorName, string]>([
     [
       'serverParameterInTheWay',
       'The parameter notablescan of a server refuses a query of Convoy. Set it to false on every member of both ' +
-        'clusters: db.adminCommand({setParameter: 1, notablescan: false}).',
+        `clusters: ${notablescanOff}.`,
     ],
   ],
   [
@@ -26,7 +24,7 @@ const namedCodes = new Map<number | null, readonly [ErrorName, string]>([
     [
       'serverParameterInTheWay',
       'The parameter requireApiVersion of a server refuses commands that no stable API has, and Convoy needs such. ' +
-        'Set it to false on every node: db.adminCommand({setParameter: 1, requireApiVersion: false}).',
+        requireApiVersionOff,
     ],
   ],
   [

@@ -26,3 +26,19 @@ export const serverErrorCode = {
 
 /** Of a server with `requireApiVersion`, to every command without an API version. */
 export const apiVersionMissingCode = 498_870;
+
+/** NoQueryExecutionPlans: a query would read a whole collection, and `notablescan` forbids that. */
+export const noQueryPlanCode = 291;
+
+/** ShardNotFound: also of a shard that is draining, which gets no database and no zone. */
+export const shardNotFoundCode = 70;
+
+/** InvalidViewDefinition: an entry of `system.views` is malformed, and the server lists nothing of its database. */
+export const invalidViewCode = 182;
+
+/** The command by which an operator allows what `notablescan` forbids. */
+export const notablescanOff = 'db.adminCommand({setParameter: 1, notablescan: false})';
+
+/** What an operator does about `requireApiVersion`. */
+export const requireApiVersionOff =
+  'Set it to false on every node: db.adminCommand({setParameter: 1, requireApiVersion: false}).';

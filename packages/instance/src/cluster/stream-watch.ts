@@ -72,15 +72,17 @@ export class StreamWatch {
   answered(batch: RawBatch): boolean {
     const time = batch.resumeToken === undefined ? 0n : tokenTime(batch.resumeToken);
     this.#clusterTime = highestTime([this.#clusterTime, clusterTime(batch)]);
-    const behind = secondsOf(this.#clusterTime) - secondsOf(time > this.#time ? time : this.#time);
-    if (batch.documents.length > 0 || time > this.#time || behind < behind_seconds) {
-      if (time > this.#time) this.#time = time;
-      this.#limit_ms = behind > near_seconds ? standingBehind_ms : standing_ms;
+    const hasMoved = time > this.#time;
+    if (hasMoved) this.#time = time;
+    const behind = secondsOf(this.#clusterTime) - secondsOf(this.#time);
+    const limit_ms = behind > near_seconds ? standingBehind_ms : standing_ms;
+    if (batch.documents.length > 0 || hasMoved || behind < behind_seconds) {
+      this.#limit_ms = limit_ms;
       this.#waited_ms = 0;
       this.#isShown = false;
       return false;
     }
-    this.#limit_ms ??= behind > near_seconds ? standingBehind_ms : standing_ms;
+    this.#limit_ms ??= limit_ms;
     this.#waited_ms += this.place.clock.monotonic_ms() - this.#asked_ms;
     if (this.#waited_ms >= this.#limit_ms * shown_ratio) this.#isShown = true;
     if (this.#waited_ms < this.#limit_ms) return false;

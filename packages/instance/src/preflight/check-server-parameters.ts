@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { MongoServerError, type Document } from 'mongodb';
 import { nameSome } from '../catalog/name-some.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { notablescanOff } from '../cluster/server-error-code.js';
 
 /**
  * Checks parameters of servers that prevent a migration. `defaultMaxTimeMS` does not: every read states its own limit.
@@ -18,7 +19,7 @@ export async function checkServerParameters(clusters: readonly ClusterClient[], 
   throw new ConvoyError(
     'serverParameterInTheWay',
     `The parameter notablescan is on at ${nameSome(scanless)}: servers would refuse Convoy's queries. Set it to ` +
-      'false on every member: db.adminCommand({setParameter: 1, notablescan: false}).',
+      `false on every member: ${notablescanOff}.`,
   );
 }
 

@@ -4,6 +4,7 @@ import { systemClock } from '../../cluster/clock.js';
 import { codeOf } from '../../cluster/failure.js';
 import { serverErrorCode } from '../../cluster/server-error-code.js';
 import type { NodeClient } from '../../cluster/node-client.js';
+import { Condition } from '../../store/condition.js';
 import { namespaceOf } from '../namespace.js';
 import { listIndexes } from '../read/read-indexes.js';
 
@@ -22,7 +23,7 @@ export interface BuildUnderWay {
 export class BuildsUnderWay {
   readonly #since_ms = new Map<BuildUnderWay, number>();
   #onSource: readonly BuildUnderWay[] = [];
-  #woken: (() => void) | null = null;
+  readonly #changes = new Condition();
   #hasLooked = false;
   /** How long a command may be silent before Convoy looks whether it builds anything. */
   readonly limits: AnswerLimits;
@@ -51,20 +52,13 @@ export class BuildsUnderWay {
   /** Resolves once there is a build, or this leader has looked first; rejects with the signal's reason. */
   async untilAny(signal: AbortSignal): Promise<void> {
     const { hasLooked } = this;
-    while (this.#since_ms.size === 0 && hasLooked === this.#hasLooked) {
-      signal.throwIfAborted();
-      await new Promise<void>((resolve) => {
-        this.#woken = resolve;
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-    }
-    this.#woken = null;
+    await this.#changes.until(() => this.#since_ms.size > 0 || hasLooked !== this.#hasLooked, signal);
   }
 
   /** Notes that both clusters have been compared: no other build is left. */
   noteLooked(): void {
     this.#hasLooked = true;
-    this.#woken?.();
+    this.#changes.changed();
   }
 
   /** Notes builds while work lasts. */
@@ -87,7 +81,7 @@ export class BuildsUnderWay {
 
   #begin(build: BuildUnderWay): void {
     this.#since_ms.set(build, this.clock.monotonic_ms());
-    this.#woken?.();
+    this.#changes.changed();
   }
 }
 

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import { codeOf } from '../../cluster/failure.js';
-import { invalidViewCode } from '../../cluster/named-failure.js';
+import { invalidViewCode } from '../../cluster/server-error-code.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 import { decodeListedCollection, uuidHex } from './decode-catalog.js';
 import { mapBounded } from '../map-bounded.js';
