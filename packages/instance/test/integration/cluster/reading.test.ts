@@ -27,6 +27,17 @@ async function readUpTo(cursor: RawCursor, time: bigint, signal: AbortSignal): P
   }
 }
 
+/** A cursor at a time on a shard with four documents, which has two of them left to return. */
+async function halfRead(servers: SplitCluster) {
+  const { cluster, signal } = servers;
+  const shard = cluster.shard('shard0');
+  await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
+  const at = timestampOf(await timeAfterWrites(servers));
+  const target = { find: 'coll' };
+  const cursor = await openSnapshotCursor(shard, { database: 'db', target, at, batchSize: 2, signal });
+  return { shard, at, cursor };
+}
+
 describe('a snapshot read', () => {
   test('shows a range at one time, over all its batches, whatever is written in the meantime', async () => {
     await using servers = await SplitCluster.start({ direct: true });
@@ -99,16 +110,7 @@ describe('a snapshot read', () => {
     async (release) => {
       await using servers = await SplitCluster.start({ direct: true, release });
       const { cluster, signal } = servers;
-      const shard = cluster.shard('shard0');
-      await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
-      const at = timestampOf(await timeAfterWrites(servers));
-      const cursor = await openSnapshotCursor(shard, {
-        database: 'db',
-        target: { find: 'coll' },
-        at,
-        batchSize: 2,
-        signal,
-      });
+      const { shard, at, cursor } = await halfRead(servers);
       const [entry] = (await listCollections(shard, 'db', signal)).filter(({ name }) => name === 'coll');
       await cluster.router.command('db', { drop: 'coll' }, { signal });
       if (release === '5.0') expect(classify(await failureOf(cursor.next({ signal })))).toBe('catalogChanged');
@@ -172,17 +174,8 @@ describe('a snapshot read', () => {
 
   test('reports a cursor that the server has lost', async () => {
     await using servers = await SplitCluster.start({ direct: true });
-    const { cluster, signal } = servers;
-    const shard = cluster.shard('shard0');
-    await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
-    const at = timestampOf(await timeAfterWrites(servers));
-    const cursor = await openSnapshotCursor(shard, {
-      database: 'db',
-      target: { find: 'coll' },
-      at,
-      batchSize: 2,
-      signal,
-    });
+    const { signal } = servers;
+    const { shard, cursor } = await halfRead(servers);
     await shard.command(
       'admin',
       { configureFailPoint: 'failCommand', mode: { times: 1 }, data: { failCommands: ['getMore'], errorCode: 43 } },

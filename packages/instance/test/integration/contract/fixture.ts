@@ -65,6 +65,12 @@ export class Side {
     return databases.map(({ name }) => name).filter((name) => !serverDatabases.has(name));
   }
 
+  /** Of a sharded cluster, in order. */
+  async shardIds(): Promise<string[]> {
+    const { shards } = await this.client.db('admin').command({ listShards: 1 });
+    return (shards as { _id: string }[]).map(({ _id }) => _id).sort();
+  }
+
   /** Everything that a refused request must leave unchanged: databases, collections, counts, indexes, the balancer. */
   async contents(): Promise<Document> {
     const contents: Document = {};

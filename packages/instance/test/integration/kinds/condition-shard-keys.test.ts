@@ -64,9 +64,7 @@ function documentOf(_id: number, kind: Kind, value: unknown): Row {
 /** Every document has a twin with its `_id` on the other shard, whose value fulfils the conditions. */
 async function load(side: Side): Promise<void> {
   const admin = side.client.db('admin');
-  const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[])
-    .map(({ _id }) => _id)
-    .sort();
+  const [first, second] = await side.shardIds();
   await admin.command({ enableSharding: 'shop', primaryShard: first });
   for (const [name, kind] of Object.entries(kinds)) {
     const { key, middle } = kind;

@@ -13,9 +13,7 @@ const placeIn = (region: string): Map<string, unknown> => ordered(['region', reg
 async function load({ cluster0 }: Fixture): Promise<void> {
   const admin = cluster0.client.db('admin');
   const shop = cluster0.client.db('shop');
-  const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[])
-    .map(({ _id }) => _id)
-    .sort();
+  const [first, second] = await cluster0.shardIds();
   await admin.command({ enableSharding: 'shop', primaryShard: first });
   await admin.command({ shardCollection: 'shop.places', key: { place: 1 } });
   await admin.command({ split: 'shop.places', middle: { place: placeIn('m') } });

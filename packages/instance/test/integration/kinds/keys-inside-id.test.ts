@@ -28,11 +28,10 @@ function documentOf(_id: Id): Row {
   return { _id, region: 'r', v: 0, list: [{ x: 0 }] };
 }
 
-async function load({ client }: Side): Promise<void> {
+async function load(side: Side): Promise<void> {
+  const { client } = side;
   const admin = client.db('admin');
-  const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[])
-    .map(({ _id }) => _id)
-    .sort();
+  const [first, second] = await side.shardIds();
   await admin.command({ enableSharding: 'shop', primaryShard: first });
   for (const [name, key] of Object.entries(keys)) {
     await admin.command({ shardCollection: `shop.${name}`, key });

@@ -43,9 +43,7 @@ async function insert({ connectionString }: Side, documents: readonly Uint8Array
 /** Undefined is on another shard than null. */
 async function load(side: Side): Promise<void> {
   const admin = side.client.db('admin');
-  const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[])
-    .map(({ _id }) => _id)
-    .sort();
+  const [first, second] = await side.shardIds();
   await admin.command({ enableSharding: 'shop', primaryShard: first });
   for (const name of names) await admin.command({ shardCollection: `shop.${name}`, key: keys[name] });
   await admin.command({ split: 'shop.ranged', middle: { sk: null } });
