@@ -50,7 +50,14 @@ export async function startContainersCluster(options: TestClusterOptions, image:
       .withLogConsumer((stream) => stream.pipe(log))
       .withWaitStrategy(Wait.forLogMessage(waitingForConnections))
       .withStartupTimeout(readyWithin_ms)
-      .start();
+      .start()
+      .catch((cause: unknown) => {
+        throw new Error(
+          `No container of MONGO_IMAGE (${image}) could be started. Start Docker, or set DOCKER_HOST; where Docker ` +
+            `cannot fetch images, set TESTCONTAINERS_RYUK_DISABLED=true too. It says: ${String(cause)}`,
+          { cause },
+        );
+      });
     containers.push(container);
     return `127.0.0.1:${port}`;
   };

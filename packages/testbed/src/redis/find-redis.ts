@@ -27,8 +27,8 @@ const containerImage = 'redis:7-alpine';
 const dockerAnswersWithin_ms = 5_000;
 
 /**
- * Finds or starts a Redis; the first of CONVOY_REDIS_URL, `redis-server` or `valkey-server` on the PATH, a container,
- * Debian's package unpacked into `.cache`.
+ * Finds or starts a Redis; the first of CONVOY_REDIS_URL, `redis-server` or `valkey-server` on the PATH, a container
+ * (where Docker has the image or can fetch it), Debian's package unpacked into `.cache`.
  * @throws Error that says what to install, when there is none
  */
 export async function findRedis(folder: ScratchFolder): Promise<Redis> {
@@ -42,12 +42,15 @@ export async function findRedis(folder: ScratchFolder): Promise<Redis> {
     };
   const installed = programOnPath('redis-server') ?? programOnPath('valkey-server');
   if (installed) return RedisServer.start({ path: installed, origin: installed }, folder);
-  if (await hasDocker()) return startContainer(folder);
+  const container = (await hasDocker()) ? await startContainer(folder).catch(String) : undefined;
+  if (typeof container === 'object') return container;
+  // Docker may be there without the image, and without a way to fetch it.
   const unpacked = await unpackDebianRedis();
   if (unpacked) return RedisServer.start(unpacked, folder);
   throw new Error(
     'Convoy needs Redis. Install redis-server (or valkey-server), start Docker, or set CONVOY_REDIS_URL to a ' +
-      'running one.',
+      'running one.' +
+      (container === undefined ? '' : ` Docker is there, but its container did not start: ${container}`),
   );
 }
 
