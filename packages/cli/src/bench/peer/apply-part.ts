@@ -54,7 +54,7 @@ async function writeReadyMade(
 }
 
 /** Writes that wait while the tool is paused. */
-export interface Backlog extends Pick<BacklogCompared, 'name' | 'promisesSpeed'> {
+export interface Backlog extends Pick<BacklogCompared, 'name'> {
   workload: Pick<ApplyWorkload, 'mix' | 'hotFraction' | 'hotChange'>;
 }
 
@@ -62,14 +62,12 @@ export interface Backlog extends Pick<BacklogCompared, 'name' | 'promisesSpeed'>
 export const plainBacklog: Backlog = {
   name: 'backlog',
   workload: { mix: { insert: 50, update: 50, replace: 0, delete: 0 }, hotFraction: 0 },
-  promisesSpeed: true,
 };
 
 /** All kinds of writes. */
 export const mixedBacklog: Backlog = {
   name: 'mixed backlog',
   workload: { mix: { insert: 25, update: 40, replace: 15, delete: 20 }, hotFraction: 0 },
-  promisesSpeed: false,
 };
 
 /**
@@ -79,7 +77,6 @@ export const mixedBacklog: Backlog = {
 export const nestedBacklog: Backlog = {
   name: 'nested updates',
   workload: { mix: { insert: 0, update: 1, replace: 0, delete: 0 }, hotFraction: 1, hotChange: 'nested' },
-  promisesSpeed: false,
 };
 
 const operations = 80_000;
@@ -95,7 +92,7 @@ const rounds = 2;
 
 /** A backlog, and the bare limit of the same writes. */
 export async function measureBacklog(
-  { name, workload: changes, promisesSpeed }: Backlog,
+  { name, workload: changes }: Backlog,
   tools: readonly ToolKind[],
   context: BenchmarkContext,
 ): Promise<Row[]> {
@@ -123,7 +120,7 @@ export async function measureBacklog(
     log(`${name}: round ${round} of ${rounds}, bare unordered writes`);
     bare.push(await writeReadyMade(clusters, folder, workload, bareForm));
   }
-  return applyRows({ name, promisesSpeed, operations: count, bare, tools: runs });
+  return applyRows({ name, operations: count, bare, tools: runs });
 }
 
 /**

@@ -8,6 +8,8 @@ import { type ClusterSyncStatus, clusterSyncProgress, readStatus } from './clust
 import type { MigrationTool, ToolKind, ToolProgress, Written } from './migration-tool.js';
 
 export const clusterSyncName = 'ClusterSync';
+/** It writes an oplog note through the router, which those of older servers refuse. */
+const shardedReleaseMin = 6;
 /** Time to connect to both clusters and to listen. */
 const readyWithin_ms = 60_000;
 /** It refuses a pause until it replicates changes, and a resume until the pause is done. */
@@ -15,10 +17,14 @@ const acceptedWithin_ms = 60_000;
 
 /** Percona ClusterSync, with the settings it has by default. */
 export function clusterSync(program: string): ToolKind {
-  return { name: clusterSyncName, open: (clusters, folder) => ClusterSync.open(program, clusters, folder) };
+  return {
+    name: clusterSyncName,
+    canMigrate: ({ source }) => source.kind !== 'sharded' || source.version[0] >= shardedReleaseMin,
+    open: (clusters, folder) => ClusterSync.open(program, clusters, folder),
+  };
 }
 
-/** One process; it migrates replica sets, and keeps its state on the destination. */
+/** One process, also between sharded clusters; it keeps its state on the destination. */
 class ClusterSync implements MigrationTool {
   /** Its manual leaves it to the operator to wait until there is no lag. */
   readonly waitsForWrites = false;

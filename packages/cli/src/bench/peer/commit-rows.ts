@@ -2,7 +2,7 @@ import { median, type Row, withGoal, rowMaker } from '../benchmark.js';
 import { clusterSyncName } from './cluster-sync.js';
 
 /** Allowed time in which users cannot write, verified. */
-const writableMax_seconds = 1;
+const writableMax_seconds = 0.6;
 
 /** One commit. */
 export interface CommitMeasured {

@@ -4,7 +4,7 @@ import type { BenchmarkContext, Row } from '../benchmark.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
 import { type BenchCollection, benchNamespace } from '../copy/bench-documents.js';
 import type { LoopConcurrency, LoopOrder } from '../copy/loop-order.js';
-import { copyRows, type SizeCompared } from './copy-rows.js';
+import { type CopyGoals, copyRows, type SizeCompared } from './copy-rows.js';
 import { type CopyRun, copyWith } from './copy-run.js';
 import { type Cost, settle_ms, watchCost } from './cost.js';
 import type { ToolKind } from './migration-tool.js';
@@ -37,6 +37,7 @@ export interface CopySize {
   name: string;
   documentBytes: number;
   bytes: number;
+  goals: CopyGoals;
 }
 
 /** Forms of the bare loop; the best one counts. */
@@ -69,9 +70,10 @@ export async function measureCopy(
     bare.push(await copyBarely(clusters, collection, concurrency, context));
   }
   const best = concurrencies[bare.indexOf(bare.reduce((one, other) => (other.seconds < one.seconds ? other : one)))];
-  const runs = new Map<string, CopyRun[]>(tools.map(({ name }) => [name, []]));
+  const able = tools.filter(({ canMigrate }) => canMigrate?.(clusters) ?? true);
+  const runs = new Map<string, CopyRun[]>(able.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const tool of tools) {
+    for (const tool of able) {
       signal.throwIfAborted();
       log(`${size.name}: round ${round} of ${rounds}, ${tool.name}`);
       runs.get(tool.name)?.push(await copyWith(tool, clusters, context));
@@ -79,7 +81,7 @@ export async function measureCopy(
     }
     if (best !== undefined) bare.push(await copyBarely(clusters, collection, best, context));
   }
-  return copyRows({ name: size.name, bytes: documents * documentBytes, bare, tools: runs });
+  return copyRows({ name: size.name, bytes: documents * documentBytes, goals: size.goals, bare, tools: runs });
 }
 
 async function copyBarely(

@@ -45,6 +45,8 @@ export interface MigrationTool extends AsyncDisposable {
 export interface ToolKind {
   /** For example `Convoy verified`. */
   name: string;
+  /** Whether it can migrate between these clusters; absent: between all. */
+  canMigrate?: (clusters: BenchClusters) => boolean;
   /** Starts its processes, for an empty destination. */
   open(clusters: BenchClusters, folder: ScratchFolder): Promise<MigrationTool>;
 }

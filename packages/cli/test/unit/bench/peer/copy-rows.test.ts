@@ -21,11 +21,13 @@ const convoy: [string, CopyRun[]][] = [
   ['Convoy verified', [run(12, 6, 18), run(13, 6, 15)]],
 ];
 const bare = [cost(20, 1), cost(9, 1)];
+const goals = { ofPeerMin: { plain: 1.2, verified: 1 }, ofBareLoopMin: 0.95 };
 
 describe('rows of the copy beside a peer', () => {
   const rows = copyRows({
     name: '1 kB',
     bytes: 1e9,
+    goals,
     bare,
     tools: new Map([['ClusterSync', [run(13, 10, 13), run(12, 9, 12)]], ...convoy]),
   });
@@ -38,6 +40,11 @@ describe('rows of the copy beside a peer', () => {
     expect(row(plain, 'throughput of ClusterSync')).toMatchObject({ value: 1.2, goal: '>= 1.2', met: true });
     expect(row(plain, 'throughput of bare loop, after initialisation')).toMatchObject({ value: 1, met: true });
     expect(row(plain, 'CPU of ClusterSync')).toMatchObject({ value: 4 / 9, goal: '<= 0.5', met: true });
+    expect(row('Convoy verified', 'throughput of ClusterSync')).toMatchObject({
+      value: 12 / 12,
+      goal: '>= 1',
+      met: true,
+    });
   });
 
   it('compare a verified copy with one that is not, and the wait until a commit with the copy', () => {
@@ -54,7 +61,7 @@ describe('rows of the copy beside a peer', () => {
 });
 
 it('leaves the peer out where it was not there', () => {
-  const rows = copyRows({ name: '1 kB', bytes: 1e9, bare, tools: new Map(convoy) });
+  const rows = copyRows({ name: '1 kB', bytes: 1e9, goals, bare, tools: new Map(convoy) });
   expect(rows.filter(({ case: name, metric }) => `${name} ${metric}`.includes('ClusterSync'))).toEqual([]);
   expect(rows.filter(({ goal }) => goal !== undefined)).toHaveLength(5);
 });
