@@ -161,7 +161,9 @@ describe('charts/convoy', () => {
   });
 
   test('gives the user of Redis the rights that the documents list', () => {
-    const rights = /~team:\{convoy:\* &team:\{convoy:\* (?<rights>[^\n]+)/.exec(readText('docs/configuration.md'));
+    const rights = /~team:\{convoy:\* &team:\{convoy:\* (?<rights>[^\n]+)/.exec(
+      readText('docs/reference/configuration.md'),
+    );
     expect(readText('charts/convoy/templates/secrets.yaml')).toContain(rights?.groups?.['rights'] ?? 'none found');
   });
 });

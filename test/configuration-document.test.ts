@@ -15,7 +15,7 @@ interface DocumentedSetting {
 }
 
 function documentedSettings(heading: string): DocumentedSetting[] {
-  const { rows } = documentTable('docs/configuration.md', heading);
+  const { rows } = documentTable('docs/reference/configuration.md', heading);
   return rows.map(([name, environment, standard]) => ({
     name: plainText(name),
     environment: plainText(environment),
@@ -32,7 +32,7 @@ function valueOf(text: string, like: unknown): unknown {
 
 const required = { cluster0: 'mongodb://source.example/', cluster1: 'mongodb://destination.example/' };
 
-describe('docs/configuration.md, instance', () => {
+describe('docs/reference/configuration.md, instance', () => {
   const documented = documentedSettings('Instance');
 
   test('names every setting of the schema once, and no other', () => {
@@ -54,7 +54,7 @@ describe('docs/configuration.md, instance', () => {
   });
 });
 
-describe('docs/configuration.md, coordinator', () => {
+describe('docs/reference/configuration.md, coordinator', () => {
   const documented = documentedSettings('Coordinator');
   const redis = 'redis://redis.example:6379';
 

@@ -18,10 +18,10 @@ export function deployedVariables(folder: string): string[] {
   return [...new Set(files.flatMap((path) => readText(path).match(/\bCONVOY_[A-Z0-9_]+/g) ?? []))].sort();
 }
 
-/** Variables that docs/configuration.md documents. */
+/** Variables that docs/reference/configuration.md documents. */
 export function documentedVariables(): Set<string> {
   const columns = ['Instance', 'Coordinator'].flatMap((heading) =>
-    documentTable('docs/configuration.md', heading).rows.map(([, variable]) => plainText(variable)),
+    documentTable('docs/reference/configuration.md', heading).rows.map(([, variable]) => plainText(variable)),
   );
   return new Set([...columns, 'CONVOY_URL', 'CONVOY_CA_FILE']);
 }

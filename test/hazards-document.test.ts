@@ -7,7 +7,7 @@ import { readText } from './source-tree.js';
 /** The hazards of the first design. */
 const hazardsMin = 56;
 
-describe('docs/hazards.md', () => {
+describe('docs/internals/hazards.md', () => {
   test('has every hazard once, in order', () => {
     const numbers = hazards.map(({ number }) => number);
     expect(numbers.slice(0, hazardsMin)).toEqual(Array.from({ length: hazardsMin }, (_, index) => index + 1));

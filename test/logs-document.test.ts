@@ -53,12 +53,12 @@ describe('every line of the log', () => {
   });
 });
 
-describe('docs/logs.md', () => {
+describe('docs/reference/logs.md', () => {
   test('lists every event once, with its level and a meaning, and no other', () => {
     const written = new Set(calls.flatMap(({ level, events }) => events.map((event) => `${event} ${level}`)));
     // The logger itself names lines that have no event.
     written.add('library info');
-    const { rows } = documentTable('docs/logs.md', 'Events');
+    const { rows } = documentTable('docs/reference/logs.md', 'Events');
     const listed = rows.map(([event = '', level = '']) => `${plainText(event)} ${level}`);
     expect(listed).toEqual([...written].sort());
     expect(rows.filter(([, , meaning = '']) => meaning.length < 20)).toEqual([]);

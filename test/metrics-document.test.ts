@@ -11,7 +11,7 @@ function metricsOf(text: string): string[] {
 }
 
 function documented(heading: string): string[] {
-  const names = documentTable('docs/metrics.md', heading).rows.map(([name]) => plainText(name));
+  const names = documentTable('docs/reference/metrics.md', heading).rows.map(([name]) => plainText(name));
   return names
     .map((text) => {
       const [, name = '', labels = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(text) ?? [];
@@ -24,7 +24,7 @@ function withLabels(name: string, labels: readonly string[]): string {
   return labels.length === 0 ? name : `${name}{${[...labels].sort().join(', ')}}`;
 }
 
-describe('docs/metrics.md', () => {
+describe('docs/reference/metrics.md', () => {
   test('names every metric of an instance once with its labels, and no other', async () => {
     expect(documented('Instance')).toEqual(metricsOf(await instanceText()));
   });

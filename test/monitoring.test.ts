@@ -103,8 +103,10 @@ describe(`${folder}/alerts.yml`, () => {
 });
 
 describe(`${folder}/prometheus.yml`, () => {
-  test('stands in docs/metrics.md', () => {
-    expect(readText('docs/metrics.md')).toContain(`\`\`\`yaml\n${readText(`${folder}/prometheus.yml`)}\`\`\``);
+  test('stands in docs/reference/metrics.md', () => {
+    expect(readText('docs/reference/metrics.md')).toContain(
+      `\`\`\`yaml\n${readText(`${folder}/prometheus.yml`)}\`\`\``,
+    );
   });
 
   test.skipIf(!hasPromtool)('is clean for promtool check config (promtool)', () => {

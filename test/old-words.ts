@@ -14,7 +14,7 @@ export interface AllowedUse {
   reason: string;
 }
 
-/** The words that docs/glossary.md and the names of the field have replaced. */
+/** The words that docs/reference/glossary.md and the names of the field have replaced. */
 export const oldWords: readonly OldWord[] = [
   { word: /doors?/, instead: 'NodeClient, ClusterClient' },
   { word: /lanes?/, instead: 'apply worker' },

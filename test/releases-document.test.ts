@@ -6,11 +6,11 @@ import { documentTable } from './document-table.js';
 import { missingTest } from './sabotage/staleness.js';
 import { readText, trackedFiles } from './source-tree.js';
 
-const documentPath = 'docs/releases.md';
+const documentPath = 'docs/reference/releases.md';
 /** A test as a cell of the document names it: a link to its file, and its title. */
-const namedTest = /^\[([^\]]+)\]\(\.\.\/([^)]+)\): (.+)$/;
+const namedTest = /^\[([^\]]+)\]\((?:\.\.\/){2}([^)]+)\): (.+)$/;
 
-describe('docs/releases.md', () => {
+describe('docs/reference/releases.md', () => {
   test.each(Object.entries(probesByTopic))('has the row of every probe: %s', (topic, probes) => {
     expect(documentTable(documentPath, topic).rows).toEqual(probes.map(releaseCells));
   });

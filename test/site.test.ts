@@ -47,13 +47,13 @@ test('the navigation begins with the tasks of the README', () => {
 });
 
 test.each([
-  ['README.md', 'docs/states.md#commands', '/states.md#commands'],
-  ['docs/operations.md', '../charts/convoy/README.md', '/charts/convoy.md'],
+  ['README.md', 'docs/reference/states.md#commands', '/reference/states.md#commands'],
+  ['docs/guide/operations.md', '../../charts/convoy/README.md', '/charts/convoy.md'],
   ['docs/decisions/0005-simulator.md', '../../README.md#read-on', '/overview.md#read-on'],
-  ['docs/operations.md', '../docker-compose.yml', '/files/docker-compose.yml.txt'],
+  ['docs/guide/operations.md', '../../docker-compose.yml', '/files/docker-compose.yml.txt'],
   ['README.md', 'docs/images/flow.svg', '/docs/images/flow.svg'],
-  ['docs/states.md', '#commands', '#commands'],
-  ['docs/states.md', 'https://example.com/', 'https://example.com/'],
+  ['docs/reference/states.md', '#commands', '#commands'],
+  ['docs/reference/states.md', 'https://example.com/', 'https://example.com/'],
 ])('in %s a link to %s leads to %s', (path, target, expected) => {
   expect(siteTarget(path, target)).toBe(expected);
 });

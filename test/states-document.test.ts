@@ -14,8 +14,8 @@ function isTaken(command: CommandName, state: MigrationState): boolean {
   }
 }
 
-test('docs/states.md says of every state which commands are taken', () => {
-  const { header, rows } = documentTable('docs/states.md', 'Commands by state');
+test('docs/reference/states.md says of every state which commands are taken', () => {
+  const { header, rows } = documentTable('docs/reference/states.md', 'Commands by state');
   expect(header.map(plainText)).toEqual(['State', ...commandNames]);
   const expected = migrationStates.map((state) => [
     state,
@@ -24,11 +24,11 @@ test('docs/states.md says of every state which commands are taken', () => {
   expect(rows).toEqual(expected);
 });
 
-test('docs/states.md explains every state and every phase, in order', () => {
-  expect(documentTable('docs/states.md', 'What each state means').rows.map(([state]) => state)).toEqual([
+test('docs/reference/states.md explains every state and every phase, in order', () => {
+  expect(documentTable('docs/reference/states.md', 'What each state means').rows.map(([state]) => state)).toEqual([
     ...migrationStates,
   ]);
-  expect(documentTable('docs/states.md', 'From start to COMMITTED').rows.map(([phase]) => plainText(phase))).toEqual([
-    ...migrationPhases,
-  ]);
+  expect(
+    documentTable('docs/reference/states.md', 'From start to COMMITTED').rows.map(([phase]) => plainText(phase)),
+  ).toEqual([...migrationPhases]);
 });

@@ -84,8 +84,8 @@ function homePage(readme) {
       image: { src: `/${src}`, alt },
       actions: [
         { theme: 'brand', text: 'Try it in a minute', link: '/overview#two-commands' },
-        { theme: 'alt', text: 'What works, what does not', link: '/this-release' },
-        { theme: 'alt', text: 'Run a migration', link: '/operations' },
+        { theme: 'alt', text: 'What works, what does not', link: '/guide/this-release' },
+        { theme: 'alt', text: 'Run a migration', link: '/guide/operations' },
       ],
     },
     features,

@@ -54,13 +54,13 @@ export const notWalked: readonly NotWalked[] = [
     ['/opt/convoy/node_modules/.bin/convoy start'],
     ["journalctl --follow --unit 'convoy-*'"],
   ]),
-  ...at('docs/command-line.md', 'lasts too long, or needs another shell', [
+  ...at('docs/reference/command-line.md', 'lasts too long, or needs another shell', [
     ['export PATH="$PWD/node_modules/.bin:$PATH"', 'e2e/document-commands.test.ts'],
     ['convoy probe --cluster cluster0 --config convoy.yaml', 'packages/cli/test/integration/commands/probe.test.ts'],
     ['source <(convoy completion zsh)', 'packages/cli/test/unit/completion/completion.test.ts'],
     ['convoy completion fish | source', 'packages/cli/test/unit/completion/completion.test.ts'],
   ]),
-  ...at('docs/operations.md', 'lasts too long', [
+  ...at('docs/guide/operations.md', 'lasts too long', [
     [
       'convoy probe --cluster mongodb://… --record probes.jsonl',
       'packages/cli/test/integration/commands/probe.test.ts',

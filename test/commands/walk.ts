@@ -10,12 +10,12 @@ export interface Step extends DocumentCommand {
 
 const readme = (command: string, prints: RegExp, code?: number): Step => step('README.md', command, prints, code);
 const operations = (command: string, prints: RegExp, code?: number): Step =>
-  step('docs/operations.md', command, prints, code);
+  step('docs/guide/operations.md', command, prints, code);
 const commandLine = (command: string, prints: RegExp, code?: number): Step =>
-  step('docs/command-line.md', command, prints, code);
+  step('docs/reference/command-line.md', command, prints, code);
 
 /** Of the runbook, which names its commands in the text. */
-const cutOver = (command: string, prints: RegExp): Step => step('docs/cut-over.md', command, prints);
+const cutOver = (command: string, prints: RegExp): Step => step('docs/guide/cut-over.md', command, prints);
 
 function step(page: string, command: string, prints: RegExp, code = 0): Step {
   return { page, command, prints, code };

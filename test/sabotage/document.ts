@@ -1,7 +1,7 @@
 import type { Hazard, NamedTest, Sabotage } from './hazard.js';
 
 /** Where the table is stored. */
-export const documentPath = 'docs/hazards.md';
+export const documentPath = 'docs/internals/hazards.md';
 
 const introduction = `# Hazards
 
@@ -9,7 +9,7 @@ Each row is a way in which migrations of live clusters have lost, duplicated or 
 about it, where the sources do it, and which tests fail without it. \`npm run sabotage\` takes each of these places out
 of a copy of the sources and runs its tests. \`--only 3,12\` does so for some hazards, \`--part 2/6\` for a part of
 them. \`npm run sabotage -- --document\` writes this table from \`test/sabotage/hazards\`. A test compares it with them
-and with the sources. [Decision 0009](decisions/0009-sabotage.md) gives the reasons.
+and with the sources. [Decision 0009](../decisions/0009-sabotage.md) gives the reasons.
 
 *Open* marks what is not handled, or not wholly.
 
@@ -29,14 +29,9 @@ function rowOf({ number, hazard, handling, open, sabotages }: Hazard): string {
   return `| ${cells.join(' | ')} |\n`;
 }
 
-function placeOf({ file, symbol, find }: Sabotage): string {
-  const [line = ''] = find.trim().split('\n');
-  return `${link(file)} \`${symbol}\`: ${code(line)}`;
-}
-
-/** Text as code; text with backticks gets a fence of two. */
-function code(text: string): string {
-  return text.includes('`') ? `\`\` ${cell(text)} \`\`` : `\`${cell(text)}\``;
+/** The symbol alone: a line of its source would change the document with every edit of the line. */
+function placeOf({ file, symbol }: Sabotage): string {
+  return `${link(file)} \`${symbol}\``;
 }
 
 function testOf({ file, title }: NamedTest): string {
@@ -44,7 +39,7 @@ function testOf({ file, title }: NamedTest): string {
 }
 
 function link(file: string): string {
-  return `[${file.split('/').at(-1) ?? file}](../${file})`;
+  return `[${file.split('/').at(-1) ?? file}](../../${file})`;
 }
 
 function listed(items: readonly string[]): string {

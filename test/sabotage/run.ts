@@ -27,7 +27,7 @@ type Verdict = 'noticed' | 'NOT NOTICED' | 'stale' | 'failing before' | 'not jud
  * Takes the handling of every hazard out of a copy of the sources, one after the other, and runs the tests that have to
  * notice. Prints a line for each.
  * @param args `--only 3,12` takes some hazards, `--part 2/6` every sixth sabotage from the second on, `--document`
- * writes docs/hazards.md instead
+ * writes docs/internals/hazards.md instead
  * @returns exit code: 0 when every sabotage was noticed
  */
 export async function runSabotage(args: string[]): Promise<number> {

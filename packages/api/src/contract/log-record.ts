@@ -9,7 +9,7 @@ export const logRecordSchema = z
     id: z.string().describe('Identifies the record within the fleet.'),
     at_ms: z.number().describe('Milliseconds since 1970, by the clock of its process.'),
     level: z.enum(['warn', 'error', 'fatal']),
-    event: z.string().describe('Stable name, listed in docs/logs.md.'),
+    event: z.string().describe('Stable name, listed in docs/reference/logs.md.'),
     message: z.string(),
     fields: z.record(z.string(), z.unknown()).describe('The other fields; empty where they are too large.'),
   })

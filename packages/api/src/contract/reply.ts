@@ -18,7 +18,7 @@ export const successReplySchema = z.object({
 /** Reply to every failed request, whatever its path and status. */
 export const failureReplySchema = z.object({
   success: z.literal(false),
-  error: z.string().describe('Stable name of the failure, listed in docs/errors.md.'),
+  error: z.string().describe('Stable name of the failure, listed in docs/reference/errors.md.'),
   errorDescription: z.string().describe('What happened and what to do.'),
   instances: z
     .array(instanceResultSchema)

@@ -4,7 +4,7 @@
  */
 export type RetryClass = 'never' | 'afterChange' | 'automatic';
 
-/** HTTP status of a failure's reply; `docs/errors.md` explains the classes. */
+/** HTTP status of a failure's reply; `docs/reference/errors.md` explains the classes. */
 export type FailureStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 422 | 500 | 503;
 
 /** One named failure. */

@@ -4,7 +4,7 @@ import { optionErrors } from './option-errors.js';
 import { availabilityErrors, internalErrors } from './process-errors.js';
 import { accessErrors, requestErrors, stateErrors } from './request-errors.js';
 
-/** Classes of failures in the order of `docs/errors.md`. The keys are its headings. */
+/** Classes of failures in the order of `docs/reference/errors.md`. The keys are its headings. */
 export const errorClasses = {
   request: requestErrors,
   access: accessErrors,

@@ -195,7 +195,7 @@ const operations: readonly Operation[] = [
     'metrics',
     'Text',
     [],
-    'Prometheus metrics, listed in docs/metrics.md. OpenMetrics for clients that accept it.',
+    'Prometheus metrics, listed in docs/reference/metrics.md. OpenMetrics for clients that accept it.',
     { path: METRICS_PATH, mediaType: 'text/plain' },
   ),
   operation(

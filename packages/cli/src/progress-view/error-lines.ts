@@ -15,7 +15,8 @@ const advice: Partial<Readonly<Record<ErrorName, string>>> = {
   commandFailedOnInstances: 'Remove the reasons, and repeat the command.',
   commandTimedOut: 'Repeat the command; it does not affect instances that accepted it.',
   reversibleNeedsWriteBlocking: 'Add --enable-user-write-blocking, or leave out --reversible.',
-  notReversible: 'To go back, empty the source and migrate in the other direction: docs/cut-over.md has the steps.',
+  notReversible:
+    'To go back, empty the source and migrate in the other direction: docs/guide/cut-over.md has the steps.',
   verificationNotSupported: 'Start without the embedded verifier: convoy start --no-verification',
   migrationExists: 'List and remove that state with: convoy cleanup',
   migrationFailed: 'Stop all instances, then: convoy cleanup',

@@ -158,7 +158,7 @@ function fleetFailure(reports: readonly InstanceReport[]): Failure | null {
 }
 
 /**
- * The progress of a fleet from its instances' reports; `docs/global-progress.md` has the table.
+ * The progress of a fleet from its instances' reports; `docs/reference/global-progress.md` has the table.
  * @param snapshot the current snapshot
  * @param remaining the estimate that the previous call returned
  */

@@ -11,7 +11,7 @@ import type { TestMember } from './fleet-of-tests.js';
 import { startClusterRedis, startSentinelRedis, startTlsRedis } from './redis-layouts.js';
 import { fleetName, hasRedisBinary, startOwnRedis } from './redis-server.js';
 
-const documentation = fileURLToPath(new URL('../../../../docs/configuration.md', import.meta.url));
+const documentation = fileURLToPath(new URL('../../../../docs/reference/configuration.md', import.meta.url));
 
 /** Connecting takes time in a cluster, over TLS and during a failover. */
 const timings = { ...shortTimings, redisCall_ms: 5_000 };

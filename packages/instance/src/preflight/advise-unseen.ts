@@ -4,7 +4,7 @@ import { isRecorded, recordedSeries, unseenProbes } from '../probes/recorded-rel
 import { READS_AT_A_TIME } from './check-clusters.js';
 import { type Advice, unchecked } from './examination.js';
 
-/** Releases that `docs/support.md` calls real: the probes, and most tests, ran on servers of them. */
+/** Releases that `docs/guide/support.md` calls real: the probes, and most tests, ran on servers of them. */
 const testedText = recordedSeries.join(', ');
 
 /**

@@ -23,7 +23,7 @@ function runText(probe: Probe): string {
   return run.length === 0 ? 'no' : run.join(', ');
 }
 
-/** A probe's row of docs/releases.md: fact, releases, servers, source, name, releases on which it was run. */
+/** A probe's row of docs/reference/releases.md: fact, releases, servers, source, name, releases on which it was run. */
 export function releaseCells(probe: Probe): string[] {
   return [
     probe.sentence.replaceAll('|', '\\|'),

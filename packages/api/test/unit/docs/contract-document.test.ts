@@ -10,9 +10,9 @@ interface Row {
   readonly shownBy: string;
 }
 
-/** The rows of docs/contract.md; a row that is not written as the others has empty parts. */
+/** The rows of docs/reference/contract.md; a row that is not written as the others has empty parts. */
 function documentRows(): Row[] {
-  const lines = readFileSync(new URL('docs/contract.md', repository), 'utf8').split('\n');
+  const lines = readFileSync(new URL('docs/reference/contract.md', repository), 'utf8').split('\n');
   return lines
     .filter((line) => /^\| (?:\d|preflight-|kinds-)/.test(line))
     .map((line) => {
@@ -33,7 +33,7 @@ function titlesIn(source: string): string[] {
 
 const rows = documentRows();
 
-describe('docs/contract.md', () => {
+describe('docs/reference/contract.md', () => {
   it('has rows with unique ids for chapters 2 to 8, preflight and kinds of collections', () => {
     const chapters = new Set(rows.map((row) => row.id.charAt(0)));
     expect([...chapters].sort()).toEqual(['2', '3', '4', '5', '6', '7', '8', 'k', 'p']);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { errorClasses, errorTable, isErrorName } from '@convoy/api/errors/table';
 import type { ErrorEntry } from '@convoy/api/errors/error-entry';
 
-const documentUrl = new URL('../../../../../docs/errors.md', import.meta.url);
+const documentUrl = new URL('../../../../../docs/reference/errors.md', import.meta.url);
 
 /** The document's rows as `class name status retry sentence`, in order. */
 function documentedRows(): string[] {
@@ -20,7 +20,7 @@ function documentedRows(): string[] {
 const entries: [string, ErrorEntry][] = Object.entries(errorTable);
 
 describe('error table', () => {
-  it('equals docs/errors.md, row by row', () => {
+  it('equals docs/reference/errors.md, row by row', () => {
     const tabled = Object.entries(errorClasses).flatMap(([heading, errors]) =>
       Object.entries(errors).map(([name, entry]: [string, ErrorEntry]) => {
         return [heading, name, entry.httpStatus, entry.retry, entry.sentence].join(' ');

@@ -6,7 +6,7 @@ import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { GlobalProgress } from '../../../src/progress/aggregate.js';
 import type { FleetSnapshot } from '../../../src/progress/members.js';
 
-/** One rule of the table in `docs/global-progress.md`, formulated differently than in the code. */
+/** One rule of the table in `docs/reference/global-progress.md`, formulated differently than in the code. */
 export interface AggregationRule {
   readonly name: string;
   /** Fails when a fleet's progress violates the rule. */
