@@ -65,7 +65,7 @@ export async function startInstanceHere(options: InstanceProcessOptions): Promis
 
 /**
  * Members in the process of the test, with the configuration files of processes. A process of its own takes more than a
- * second of CPU to load its modules, and then runs cold code (docs/decisions/0204).
+ * second of CPU to load its modules, and then runs cold code (docs/decisions/0203).
  */
 export const inThisProcess: FleetStarters<FleetInstance> = {
   startCoordinator: startCoordinatorHere,

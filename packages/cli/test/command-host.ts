@@ -53,7 +53,7 @@ let host: CommandHost | undefined;
 
 /**
  * Runs a command of `convoy` to its end where its process is not what a test is about: in one whose modules are loaded
- * (docs/decisions/0204). A full run starts a process for each.
+ * (docs/decisions/0203). A full run starts a process for each.
  */
 export function runCommand(...args: string[]): Promise<CommandResult> {
   if (isFullRun) return runConvoy(...args);

@@ -109,7 +109,7 @@ export type CommandResult = z.output<typeof commandResultSchema>;
  *
  * It only carries liveness and messages. Everything that decides about data is durable in the metadata database, and
  * the fleet only wakes processes that wait for it. Its state may be lost and rebuilt at any time. No message, whoever
- * wrote it, changes what is durable there (docs/decisions/0070).
+ * wrote it, changes what is durable there (docs/decisions/0001).
  */
 export interface Fleet {
   /**
