@@ -10,7 +10,7 @@ import { pollUntil } from '@convoy/testbed/process/poll-until';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { readText } from './source-tree.js';
 
-const section = readText('docs/guide/operations.md').split('## Notifications\n')[1] ?? '';
+const section = readText('docs/guide/during.md').split('## Notifications\n')[1] ?? '';
 
 /** The section's code in a language. */
 function code(language: string): string {
@@ -23,7 +23,7 @@ const settings = notifySchema.parse({
 });
 const notification = testNotification({ fleet: 'shop', settings }, 'one id', Date.now());
 
-test('the receiver in docs/guide/operations.md takes what is signed and recent, once, and refuses the rest', async () => {
+test('the receiver in docs/guide/during.md takes what is signed and recent, once, and refuses the rest', async () => {
   using folder = ScratchFolder.create('test');
   const [file, logFile, port] = [folder.file('receiver.mjs'), folder.file('receiver.log'), await freePort()];
   // The document's receiver is silent at its start.
@@ -60,6 +60,6 @@ test('the receiver in docs/guide/operations.md takes what is signed and recent, 
   expect(logged()).toEqual([`${notification.summary} ${notification.next}`]);
 });
 
-test('the body in docs/guide/operations.md has the fields of a notification, in their order', () => {
+test('the body in docs/guide/during.md has the fields of a notification, in their order', () => {
   expect(Object.keys(JSON.parse(code('json')) as object)).toEqual(Object.keys(notification));
 });

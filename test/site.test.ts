@@ -48,9 +48,9 @@ test('the navigation begins with the tasks of the README', () => {
 
 test.each([
   ['README.md', 'docs/reference/states.md#commands', '/reference/states.md#commands'],
-  ['docs/guide/operations.md', '../../charts/convoy/README.md', '/charts/convoy.md'],
+  ['docs/guide/during.md', '../../charts/convoy/README.md', '/charts/convoy.md'],
   ['docs/decisions/0005-simulator.md', '../../README.md#read-on', '/overview.md#read-on'],
-  ['docs/guide/operations.md', '../../docker-compose.yml', '/files/docker-compose.yml.txt'],
+  ['docs/guide/during.md', '../../docker-compose.yml', '/files/docker-compose.yml.txt'],
   ['README.md', 'docs/images/flow.svg', '/docs/images/flow.svg'],
   ['docs/reference/states.md', '#commands', '#commands'],
   ['docs/reference/states.md', 'https://example.com/', 'https://example.com/'],

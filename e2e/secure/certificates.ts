@@ -64,7 +64,7 @@ const clusterRoles = [
   'restore',
 ];
 
-/** Makes the client's certificate a user, with the roles of docs/guide/operations.md. */
+/** Makes the client's certificate a user, with the roles of docs/guide/before.md. */
 export async function makeCertificateUser(cluster: TestCluster): Promise<void> {
   const create = async (client: MongoClient, roles: readonly string[]): Promise<void> => {
     const held = roles.map((role) => ({ role, db: 'admin' }));

@@ -60,7 +60,7 @@ export const notWalked: readonly NotWalked[] = [
     ['source <(convoy completion zsh)', 'packages/cli/test/unit/completion/completion.test.ts'],
     ['convoy completion fish | source', 'packages/cli/test/unit/completion/completion.test.ts'],
   ]),
-  ...at('docs/guide/operations.md', 'lasts too long', [
+  ...at('docs/guide/before.md', 'lasts too long', [
     [
       'convoy probe --cluster mongodb://… --record probes.jsonl',
       'packages/cli/test/integration/commands/probe.test.ts',

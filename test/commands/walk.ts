@@ -9,8 +9,12 @@ export interface Step extends DocumentCommand {
 }
 
 const readme = (command: string, prints: RegExp, code?: number): Step => step('README.md', command, prints, code);
-const operations = (command: string, prints: RegExp, code?: number): Step =>
-  step('docs/guide/operations.md', command, prints, code);
+const before = (command: string, prints: RegExp, code?: number): Step =>
+  step('docs/guide/before.md', command, prints, code);
+const during = (command: string, prints: RegExp, code?: number): Step =>
+  step('docs/guide/during.md', command, prints, code);
+const after = (command: string, prints: RegExp, code?: number): Step =>
+  step('docs/guide/after.md', command, prints, code);
 const commandLine = (command: string, prints: RegExp, code?: number): Step =>
   step('docs/reference/command-line.md', command, prints, code);
 
@@ -37,8 +41,8 @@ export const walk = {
   /** Before any process of Convoy runs. */
   preparation: [
     step('packages/cli/README.md', 'convoy check --config convoy.json', /A migration can start/),
-    operations('convoy check --cluster0 mongodb://… --cluster1 mongodb://…', /A migration can start/),
-    operations('convoy notify --config coordinator.json', /^pager: accepted \(HTTP 204\)$/m),
+    before('convoy check --cluster0 mongodb://… --cluster1 mongodb://…', /A migration can start/),
+    during('convoy notify --config coordinator.json', /^pager: accepted \(HTTP 204\)$/m),
     commandLine('source <(convoy completion bash)', /^$/),
   ],
   /** Processes that stay. */
@@ -49,12 +53,12 @@ export const walk = {
   ],
   /** While the fleet is IDLE; the last one waits until a commit would be accepted. */
   start: [
-    operations('curl http://127.0.0.1:27180/api/v1/source', /"database":"shop"/),
-    operations(
+    during('curl http://127.0.0.1:27180/api/v1/source', /"database":"shop"/),
+    during(
       `curl -X POST http://127.0.0.1:27180/api/v1/check -d '{"source":"cluster0","destination":"cluster1"}'`,
       /"canStart":true/,
     ),
-    operations(
+    during(
       `curl -X POST http://127.0.0.1:27182/api/v1/start -d '{"source":"cluster0","destination":"cluster1"}'`,
       /"success":true/,
     ),
@@ -67,7 +71,7 @@ export const walk = {
         `-d '{"source":"cluster0","destination":"cluster1"}'\ndone`,
       /"error":"notInThisState".*"error":"notInThisState"/s,
     ),
-    operations('convoy start', /^notInThisState: /, 1),
+    during('convoy start', /^notInThisState: /, 1),
     commandLine('convoy start --include shop --include crm.contacts --exclude shop.tmp', /^notInThisState: /, 1),
     commandLine(
       `convoy start --include '[{"databaseRegex": {"pattern": "^shop_"}}]' --exclude @exclude.json`,
@@ -80,13 +84,13 @@ export const walk = {
       1,
     ),
     commandLine('convoy progress --token-file /run/secrets/token', /^RUNNING .*Next: Stop the writers/s),
-    operations(`curl 'http://127.0.0.1:27182/api/v1/verification/mismatches?kind=different&limit=100'`, /^$/),
+    during(`curl 'http://127.0.0.1:27182/api/v1/verification/mismatches?kind=different&limit=100'`, /^$/),
     readme('convoy commit --wait', /Next: Point the writers at the destination/),
   ],
   /** After the commit. */
   comparison: [
     cutOver('convoy report --output migration.html', /migration\.html/),
-    operations(
+    after(
       'convoy verify --source mongodb://… --destination mongodb://… --report report.md --mismatches mismatches.ndjson',
       /^EQUAL: /,
     ),
@@ -97,7 +101,7 @@ export const walk = {
   ],
   /** Once the fleet is stopped. A cleanup asks at a terminal, and there is none. */
   end: [
-    operations(
+    after(
       'convoy cleanup --cluster0 mongodb://… --cluster1 mongodb://… --destination cluster1',
       /Drop all collections of convoy_metadata on cluster1\.[\s\S]*Run it with --yes/,
       1,

@@ -47,7 +47,7 @@ const namedCodes = new Map<number | null, readonly [ErrorName, string]>([
   [partTooLargeCode, tooLarge(partTooLargeCode)],
   [
     unauthorizedCode,
-    ['permissionMissing', "A server refused a command of Convoy's user. Grant it what docs/guide/operations.md lists."],
+    ['permissionMissing', "A server refused a command of Convoy's user. Grant it what docs/guide/before.md lists."],
   ],
 ]);
 

@@ -6,7 +6,7 @@ const password = 'secret';
 /** The users of a cluster with access control, by name, with their roles. */
 const roles = {
   root: ['root'],
-  /** The roles of docs/guide/operations.md, on a source and on a destination. */
+  /** The roles of docs/guide/before.md, on a source and on a destination. */
   migrator: ['backup', 'clusterMonitor', 'readAnyDatabase', 'clusterManager', 'readWriteAnyDatabase', 'restore'],
   /** Rejected while user writes are blocked. */
   shopper: ['readWriteAnyDatabase', 'dbAdminAnyDatabase'],
