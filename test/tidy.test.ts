@@ -1,6 +1,5 @@
 import { errorTable } from '@convoy/api/errors/table';
 import { describe, expect, test } from 'vitest';
-import { isOwnText, oldWordsIn } from './old-words.js';
 import { readModules, readText, trackedFiles, writableMembers, type Module } from './source-tree.js';
 
 const modules = readModules();
@@ -33,8 +32,6 @@ const linesMax = 400;
 const columnsMax = 120;
 /** Files whose layout another program decides. */
 const generated: readonly string[] = [];
-/** Folders and files whose words and lines are not checked yet. */
-const notYet: readonly string[] = [];
 /** Tests that force another type on a value, how often, and what for; those of the simulator are not checked. */
 const forcing: Readonly<Record<string, number>> = {
   // The errors of the language for a wrong type.
@@ -123,7 +120,7 @@ describe('files', () => {
   });
 
   test(`have lines of at most ${columnsMax} columns`, () => {
-    const scripts = trackedFiles().filter((path) => isScript(path) && isDone(path));
+    const scripts = trackedFiles().filter((path) => isScript(path));
     expect(scripts.flatMap(wideLinesOf)).toEqual([]);
   });
 
@@ -158,21 +155,6 @@ describe('files', () => {
     );
     const wrong = trackedFiles().filter((path) => forbidden.test(readText(path)));
     expect(wrong).toEqual([]);
-  });
-});
-
-describe('words', () => {
-  const texts = trackedFiles().filter(isOwnText);
-
-  test('of names and prose are those of the field (test/old-words.ts)', () => {
-    expect(texts.filter(isDone).flatMap(oldWordsOf)).toEqual([]);
-  });
-
-  test('are still old somewhere, or lines too wide, in all that is not done yet', () => {
-    const isOpen = (path: string): boolean =>
-      (isOwnText(path) && oldWordsOf(path).length > 0) || (isScript(path) && wideLinesOf(path).length > 0);
-    const open = trackedFiles().filter((path) => !isDone(path) && isOpen(path));
-    expect(notYet.filter((folder) => !open.some((path) => path.startsWith(folder)))).toEqual([]);
   });
 });
 
@@ -223,10 +205,6 @@ function isLeftOut(path: string): boolean {
   return leftOut.some((folder) => path.startsWith(`packages/cli/src/${folder}/`));
 }
 
-function isDone(path: string): boolean {
-  return !notYet.some((folder) => path.startsWith(folder));
-}
-
 function isScript(path: string): boolean {
   return /\.(ts|mjs|js)$/.test(path) && !generated.includes(path);
 }
@@ -237,11 +215,6 @@ function wideLinesOf(path: string): string[] {
     .split('\n')
     .map(({ length }) => length);
   return widths.flatMap((width, index) => (width > columnsMax ? [`${path}:${index + 1}: ${width} columns`] : []));
-}
-
-/** Old words of a file, and of its path, each with its place. */
-function oldWordsOf(path: string): string[] {
-  return [...oldWordsIn(path), ...oldWordsIn(readText(path))].map((found) => `${path}:${found}`);
 }
 
 interface Arrow {
