@@ -1,0 +1,88 @@
+import { posix } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+import { readModules, readText } from './source-tree.js';
+
+const document = 'docs/internals/2-five-ways.md';
+const step = /^\d+\. \[`(?<name>[^`#]+)#(?<symbol>[^`]+)`\]\((?<target>[^)]+)\): (?<sentence>.+)$/;
+
+interface Step {
+  line: string;
+  /** The file's path as the document shows it, and from the repository's folder. */
+  name: string;
+  file: string;
+  symbol: string;
+}
+
+const imports = new Map(readModules().map(({ path, imports: { path: imported } }) => [path, new Set(imported)]));
+
+describe(document, () => {
+  const ways = readText(document)
+    .split(/^## /m)
+    .slice(1)
+    .map((chapter) => ({ title: chapter.split('\n')[0] ?? '', steps: stepsOf(chapter) }));
+
+  test('has the five ways, each with its steps in order', () => {
+    expect(ways.map(({ title }) => title)).toEqual([
+      'A document in the copy',
+      'An update event',
+      'A commit',
+      'createIndex on the source',
+      'A report, until the page shows it',
+    ]);
+    for (const { steps } of ways) {
+      expect(steps.length).toBeGreaterThan(10);
+      expect(steps.map(({ line }) => Number.parseInt(line, 10))).toEqual(steps.map((_, index) => index + 1));
+    }
+  });
+
+  test.each(ways)('$title: every step has a symbol that exists in its file', ({ steps }) => {
+    const wrong = steps.filter(
+      ({ name, file, symbol }) => !file.endsWith(`/src/${name}`) || !symbolsOf(file).has(symbol),
+    );
+    expect(wrong.map(({ line }) => line)).toEqual([]);
+  });
+
+  test.each(ways)("$title: every step's file reaches the next one's, or is reached from it", ({ steps }) => {
+    const wrong = steps.flatMap(({ file, line }, index) => {
+      const next = steps[index + 1]?.file ?? file;
+      return reaches(file, next) || reaches(next, file) ? [] : [`from ${line} to ${next}`];
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+function stepsOf(chapter: string): Step[] {
+  return chapter
+    .split('\n')
+    .filter((line) => /^\d+\. /.test(line))
+    .map((line) => {
+      const { name = '', symbol = '', target = '' } = step.exec(line)?.groups ?? {};
+      return { line, name, symbol, file: posix.join(posix.dirname(document), target) };
+    });
+}
+
+/** Whether a module imports another one, directly or through one more. */
+function reaches(from: string, to: string): boolean {
+  const imported = imports.get(from) ?? new Set();
+  return from === to || imported.has(to) || [...imported].some((between) => imports.get(between)?.has(to) === true);
+}
+
+/** Names that a module declares, and members of its classes as `Class.member`. */
+function symbolsOf(path: string): Set<string> {
+  const file = ts.createSourceFile(path, readText(path), ts.ScriptTarget.Latest);
+  const names = file.statements.flatMap((statement): string[] => {
+    if (ts.isVariableStatement(statement))
+      return statement.declarationList.declarations.map(({ name }) => name.getText(file));
+    if (ts.isClassDeclaration(statement)) {
+      const name = statement.name?.text ?? '';
+      return [name, ...statement.members.map((member) => `${name}.${member.name?.getText(file) ?? ''}`)];
+    }
+    const isNamed =
+      ts.isFunctionDeclaration(statement) ||
+      ts.isInterfaceDeclaration(statement) ||
+      ts.isTypeAliasDeclaration(statement);
+    return isNamed && statement.name !== undefined ? [statement.name.text] : [];
+  });
+  return new Set(names);
+}
