@@ -2,10 +2,8 @@ import type { ReleaseSeries } from '@convoy/simulator';
 import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 import { serversOf } from '@convoy/testbed/cluster/servers-of';
 
-/**
- * Clusters with features after 5.0, if servers can be newer, and with users whose writes can be blocked.
- */
-export const guarded = { release: '7.0', withUsers: true } as const;
+/** Clusters with users, whose writes can be blocked from 6.0 on. */
+export const guarded = { withUsers: true } as const;
 
 type Version = readonly [number, number];
 
@@ -13,10 +11,6 @@ type Version = readonly [number, number];
 export interface Requirement {
   /** The oldest server version of either side, for example [6, 0]. */
   version: Version;
-  /** The first version to which the test does not apply, if both sides have it. */
-  below?: Version;
-  /** Whether its clusters are started as `guarded`. */
-  guarded?: boolean;
   /** Its only release; simulated servers can be of any. */
   release?: ReleaseSeries;
   /** It needs processes of real servers on both sides, for example to freeze one of them. */
@@ -30,7 +24,6 @@ export const isFullRun = process.env['CONVOY_TEST_FULL'] === '1';
 
 const sides = ['source', 'destination'] as const;
 const present = await Promise.all(sides.map((side) => backendVersion(undefined, side)));
-const presentGuarded = await Promise.all(sides.map((side) => backendVersion(guarded.release, side)));
 const isReal = sides.every((side) => serversOf(side).kind === 'binaries');
 const isSimulated = sides.every((side) => serversOf(side).kind === 'simulator');
 
@@ -39,13 +32,11 @@ const isSimulated = sides.every((side) => serversOf(side).kind === 'simulator');
  * Use as `test('name', needs({ version: [5, 0] }), async () => …)`.
  */
 export function needs(requirement: Requirement): { skip: boolean } {
-  const { version, below, guarded: isGuarded = false, release, real = false, inFull = false } = requirement;
+  const { version, release, real = false, inFull = false } = requirement;
   if ((inFull && !isFullRun) || (real && !isReal)) return { skip: true };
-  const tested = isGuarded ? presentGuarded : present;
-  const isOld = tested.some((one) => isBelow(one, version));
-  const isNew = below !== undefined && !tested.some((one) => isBelow(one, below));
+  const isOld = present.some((one) => isBelow(one, version));
   const isOther = release !== undefined && !isSimulated && present.some(([a, b]) => `${a}.${b}` !== release);
-  return { skip: isOld || isNew || isOther };
+  return { skip: isOld || isOther };
 }
 
 function isBelow([major, minor]: readonly number[], [otherMajor, otherMinor]: Version): boolean {

@@ -12,7 +12,7 @@ import { documents, Writing } from './writing.js';
 
 const shards = 2;
 /** Whether the servers can block users' writes: from 6.0 on. */
-const blocks = !needs({ version: [6, 0], guarded: true }).skip;
+const blocks = !needs({ version: [6, 0] }).skip;
 /** The highest number of writes of a user. */
 const writesMax = 10_000_000;
 /** Keeps instances that are killed again and again fast. */

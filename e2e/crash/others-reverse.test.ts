@@ -3,7 +3,7 @@ import { reverseSteps } from '@convoy/instance/lifecycle/migration/steps';
 import { needs } from '../requirements.js';
 import { migrateThroughCrashes } from './crashed-migration.js';
 
-const { skip } = needs({ version: [6, 0], guarded: true, inFull: true });
+const { skip } = needs({ version: [6, 0], inFull: true });
 
 test.each(reverseSteps)(
   'of a fleet, all but the leader are killed after "%s" (servers from 6.0)',

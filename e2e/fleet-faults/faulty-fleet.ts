@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { ReleaseSeries } from '@convoy/simulator';
 import { Closers } from '@convoy/testbed/closers';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
@@ -38,10 +39,12 @@ export class FaultyFleet implements AsyncDisposable {
     this.#unnamed = members.map(({ gate }) => gate.record(isUnnamed));
   }
 
-  static async start(settings: Readonly<Record<string, unknown>> = {}): Promise<FaultyFleet> {
+  /** @param release of simulated servers */
+  static async start(settings: Readonly<Record<string, unknown>> = {}, release?: ReleaseSeries): Promise<FaultyFleet> {
     const closers = new Closers();
     try {
-      const clusters = closers.use(await Clusters.start({ source: { shards }, destination: { shards } }));
+      const topologies = { source: { shards }, destination: { shards } };
+      const clusters = closers.use(await Clusters.start({ ...topologies, ...(release !== undefined && { release }) }));
       const { source } = clusters.clients;
       await loadEverything(source, clusters.source, orders);
       await new DdlChanges(source).load();

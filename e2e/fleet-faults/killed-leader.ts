@@ -4,7 +4,7 @@ import { testSeed } from '../../test/seed.js';
 import { needs } from '../requirements.js';
 import { FaultyFleet } from './faulty-fleet.js';
 import { type LeaderFault, strikeLeaderIn } from './leader-faults.js';
-import { type FaultPhase, stepsOf } from './leader-steps.js';
+import { type FaultPhase, releasesOf, stepsOf } from './leader-steps.js';
 import { reachPhase } from './reach-phase.js';
 
 const testWithin_ms = 560_000;
@@ -30,11 +30,11 @@ export const kill: LeaderFault = {
 /** A migration whose leader is killed in each step of one phase. */
 export function testKilledLeader(phase: FaultPhase): void {
   const { skip } = needs({ version: [5, 0], inFull: true });
-  test(
-    `the leader is killed in each step of the phase "${phase}": seed ${testSeed} (servers from 5.0)`,
+  test.each(releasesOf(phase))(
+    `the leader is killed in each step of the phase "${phase}": seed ${testSeed}, %s (servers from 5.0)`,
     { skip, timeout: testWithin_ms },
-    async () => {
-      await using fleet = await FaultyFleet.start();
+    async (release) => {
+      await using fleet = await FaultyFleet.start({}, release);
       const random = new Random(testSeed);
       const steps = stepsOf(phase, fleet.clusters.destination.version[0]);
       await reachPhase(fleet, phase, (begin) => strikeLeaderIn(fleet, kill, steps, random, begin));

@@ -1,4 +1,6 @@
+import type { ReleaseSeries } from '@convoy/simulator';
 import type { Document } from 'mongodb';
+import { sampled } from '../../test/seed.js';
 import type { SentCommand } from '../gate/wire-messages.js';
 
 /** Action of an operator or an application that brings the leader to a step. */
@@ -142,6 +144,10 @@ export const leaderSteps = {
 } satisfies Record<string, readonly LeaderStep[]>;
 
 export type FaultPhase = keyof typeof leaderSteps;
+
+/** The releases of simulated servers with which a phase has all of its steps. */
+export const releasesOf = (phase: FaultPhase): readonly ReleaseSeries[] =>
+  phase === 'commit' ? sampled(['8.0', '5.0']) : ['8.0'];
 
 /** The steps of a phase with these servers. */
 export function stepsOf(phase: FaultPhase, release: number): readonly LeaderStep[] {

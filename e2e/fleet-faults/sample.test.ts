@@ -17,13 +17,13 @@ const absence_ms = 7_000;
 /** Faults beside a leader that is frozen in a DDL change, which belongs to every run. */
 const faults = sampled(['a leader killed in initialisation', 'a leader killed in commit', 'a lost Redis']);
 
-test(
-  `a fleet, started by hand, has a leader frozen in a DDL change, and ${faults.join(', ')}: seed ${testSeed} ` +
+test.each(sampled(['8.0', '5.0'] as const))(
+  `a fleet, started by hand, has a leader frozen in a DDL change, and ${faults.join(', ')}: seed ${testSeed}, %s ` +
     '(servers from 5.0)',
   { timeout: testWithin_ms, ...needs({ version: [5, 0] }) },
-  async () => {
+  async (series) => {
     const random = new Random(testSeed);
-    await using fleet = await FaultyFleet.start();
+    await using fleet = await FaultyFleet.start({}, series);
     const release = fleet.clusters.destination.version[0];
     const strikeIn = (phase: FaultPhase, fault: LeaderFault, begin?: () => Promise<void>): Promise<void> => {
       const step = random.pick(stepsOf(phase, release) as [LeaderStep, ...LeaderStep[]]);

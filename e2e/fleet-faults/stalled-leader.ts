@@ -12,7 +12,7 @@ import { FaultyFleet } from './faulty-fleet.js';
 import type { Member } from './member.js';
 import { type LeaderFault, strikeLeaderIn } from './leader-faults.js';
 import { knowsReplaced } from './leaders.js';
-import { type FaultPhase, stepsOf } from './leader-steps.js';
+import { type FaultPhase, releasesOf, stepsOf } from './leader-steps.js';
 import { reachPhase } from './reach-phase.js';
 import { within_ms } from './step-hold.js';
 import { hasWritten, isWrite } from './write-effects.js';
@@ -128,11 +128,11 @@ interface Settling {
 /** A migration whose leader is frozen and replaced in each step of one phase. */
 export function testStalledLeader(phase: FaultPhase): void {
   const { skip } = needs({ version: [5, 0], inFull: true });
-  test(
-    `the leader is frozen and replaced in each step of the phase "${phase}": seed ${testSeed} (servers from 5.0)`,
+  test.each(releasesOf(phase))(
+    `the leader is frozen and replaced in each step of the phase "${phase}": seed ${testSeed}, %s (servers from 5.0)`,
     { skip, timeout: testWithin_ms },
-    async () => {
-      await using fleet = await FaultyFleet.start();
+    async (release) => {
+      await using fleet = await FaultyFleet.start({}, release);
       const random = new Random(testSeed);
       const stalled = new StalledLeaders();
       const steps = stepsOf(phase, fleet.clusters.destination.version[0]);

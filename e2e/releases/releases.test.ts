@@ -24,7 +24,7 @@ const buildAborted = 276;
 for (const { release, access } of sampled(variants)) {
   test(
     `one migration goes through what servers do in their own way: ${release}, access ${access} (servers of ${release})`,
-    needs({ version: [5, 0], guarded: true, release }),
+    needs({ version: [5, 0], release }),
     async () => {
       await using clusters = await Clusters.start({
         source: { shards: 2 },

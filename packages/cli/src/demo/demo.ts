@@ -38,7 +38,6 @@ const documentsPerOperation = 20;
 /** How long the workload continues after the copy, to show the application of changes. */
 const applyStretch_ms = 5_000;
 /** The first release that blocks user writes, without which there is no way back. */
-const reverseRelease = '7.0';
 const reverseVersionMin = 6;
 
 /**
@@ -115,7 +114,7 @@ async function setUp(
     `Starting two clusters of ${options.shards} and ${options.destinationShards} shards, Redis, a ` +
       `coordinator and ${options.shards} instances …`,
   );
-  const servers = options.reverse ? ({ release: reverseRelease, withUsers: true } as const) : {};
+  const servers = { withUsers: options.reverse };
   const start = async (side: Side, shards: number) =>
     closers.use(await startTestCluster({ name: side, side, topology: { shards }, ...servers, folder }));
   const starting = [start('source', options.shards), start('destination', options.destinationShards)] as const;

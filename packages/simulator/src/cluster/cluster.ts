@@ -28,7 +28,7 @@ export interface ClusterOptions {
   readonly oplogBytesMax?: number;
   /** Seconds of history that snapshot reads reach back. */
   readonly snapshotWindowSeconds?: number;
-  /** Release series that all nodes behave as; default 5.0. */
+  /** Release series that all nodes behave as; default 8.0. */
   readonly version?: ReleaseSeries;
   /** Milliseconds between no-ops on an idle member; default 1,000. */
   readonly noopIntervalMs?: number;

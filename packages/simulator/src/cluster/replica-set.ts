@@ -16,7 +16,7 @@ export interface ReplicaSetOptions {
   readonly oplogBytesMax?: number;
   /** Seconds of history that snapshot reads reach back. */
   readonly snapshotWindowSeconds?: number;
-  /** Release series that the member behaves as; default 5.0. */
+  /** Release series that the member behaves as; default 8.0. */
   readonly version?: ReleaseSeries;
   /** Milliseconds between no-ops on an idle member; default 1,000. */
   readonly noopIntervalMs?: number;

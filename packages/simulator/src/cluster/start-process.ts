@@ -21,7 +21,7 @@ export interface ProcessOptions {
   readonly routers?: number;
   /** Starts a plain replica set instead of a cluster. */
   readonly replicaSet?: boolean;
-  /** Release series that all nodes behave as; default 5.0. */
+  /** Release series that all nodes behave as; default 8.0. */
   readonly version?: ReleaseSeries;
   /** Turns access control on, without users; off by default. */
   readonly auth?: boolean;

@@ -6,7 +6,7 @@ Runs a simulated MongoDB cluster on ports of this machine until it is stopped. I
   --shards N                    shards of the cluster, 1 to 64 (default 2)
   --routers N                   routers of the cluster, 1 to 16 (default 1)
   --replica-set                 a plain replica set of one member instead of a cluster
-  --version V                   release that it behaves as: 4.4, 5.0, 6.0, 7.0 or 8.0 (default 5.0)
+  --version V                   release that it behaves as: 4.4, 5.0, 6.0, 7.0 or 8.0 (default 8.0)
   --auth                        with access control; the first user is made from this machine without a login
   --port P                      first router P, config server P+1, shards from P+2, then further routers;
                                 0, the default, takes any free ports

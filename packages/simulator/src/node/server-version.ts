@@ -84,5 +84,5 @@ export class ServerVersion {
   }
 }
 
-/** The default release: the one of most of the corpus. */
-export const defaultVersion = ServerVersion.parse('5.0');
+/** The default release: the one that Convoy is developed against. */
+export const defaultVersion = ServerVersion.parse('8.0');

@@ -1,6 +1,7 @@
 import { type Document, Long, MaxKey, MinKey, MongoClient, ObjectId, type Timestamp } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { startCluster as startSimulated } from '../../src/simulator.js';
 
 describe('a sharded cluster and the official driver', () => {
   let cluster: Cluster;
@@ -69,16 +70,13 @@ describe('a sharded cluster and the official driver', () => {
     expect(sorted.map((document) => document.k)).toEqual(documents.map((document) => document.k).reverse());
   });
 
-  it('has no shard for a key of MaxKey alone', async () => {
+  it('keeps a key of MaxKey alone in the last chunk', async () => {
     const { db, coll } = await sharded('maxkey');
     const collection = client.db(db).collection<{ _id: number; k: unknown }>(coll);
-    const refused = {
-      code: 61,
-      message: `Cannot target single shard using key { k: MaxKey } for namespace ${db}.${coll}`,
-    };
-    await expect(collection.insertOne({ _id: 1, k: new MaxKey() })).rejects.toMatchObject(refused);
+    await collection.insertOne({ _id: 1, k: new MaxKey() });
     await collection.insertOne({ _id: 2, k: 1 });
-    expect(await collection.find({ k: new MaxKey() }).toArray()).toEqual([]);
+    expect(await collection.find({ k: new MaxKey() }).toArray()).toEqual([{ _id: 1, k: new MaxKey() }]);
+    expect(await direct[1]?.db(db).collection(coll).countDocuments()).toBe(2);
     const hashed = await sharded('maxkey_hashed', { _id: 'hashed' });
     await client.db(hashed.db).collection<{ _id: unknown }>(hashed.coll).insertOne({ _id: new MaxKey() });
   });
@@ -136,7 +134,7 @@ describe('a sharded cluster and the official driver', () => {
       ['delete', { k: -1, _id: 1 }],
     ]);
     const first = (await own[0]?.next()) as Document;
-    expect(first['documentKey']).toEqual({ _id: 1 });
+    expect(first['documentKey']).toEqual({ k: -1, _id: 1 });
     await Promise.all([stream, ...own].map((each) => each.close()));
   });
 
@@ -224,4 +222,20 @@ describe('a sharded cluster and the official driver', () => {
     const { databases } = await client.db('admin').admin().listDatabases();
     expect(databases.map((each) => each.name)).not.toContain(db);
   });
+});
+
+it('a cluster of 5.0 has no shard for a key of MaxKey alone', async () => {
+  await using cluster = await startSimulated({ shards: 2, version: '5.0' });
+  await using client = await MongoClient.connect(cluster.connectionString);
+  await client.db('admin').command({ enableSharding: 'db' });
+  await client.db('admin').command({ shardCollection: 'db.c', key: { k: 1 } });
+  const collection = client.db('db').collection<{ _id: unknown; k?: unknown }>('c');
+  await expect(collection.insertOne({ _id: 1, k: new MaxKey() })).rejects.toMatchObject({
+    code: 61,
+    message: 'Cannot target single shard using key { k: MaxKey } for namespace db.c',
+  });
+  await collection.insertOne({ _id: 2, k: 1 });
+  expect(await collection.find({ k: new MaxKey() }).toArray()).toEqual([]);
+  await client.db('admin').command({ shardCollection: 'db.hashed', key: { _id: 'hashed' } });
+  await client.db('db').collection<{ _id: unknown }>('hashed').insertOne({ _id: new MaxKey() });
 });

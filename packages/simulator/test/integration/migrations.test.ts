@@ -8,7 +8,7 @@ interface Item {
   v?: number;
 }
 
-describe('migrations of chunks', () => {
+describe.each(['8.0', '5.0'] as const)('migrations of chunks in %s', (version) => {
   let cluster: Cluster;
   let client: MongoClient;
   let other: MongoClient;
@@ -16,7 +16,7 @@ describe('migrations of chunks', () => {
   let shard1: MongoClient;
 
   beforeAll(async () => {
-    cluster = await startCluster({ shards: 3, routers: 2, noopIntervalMs: 50, balancerRoundMs: 0 });
+    cluster = await startCluster({ version, shards: 3, routers: 2, noopIntervalMs: 50, balancerRoundMs: 0 });
     const direct = (index: number): Promise<MongoClient> =>
       MongoClient.connect(`mongodb://${cluster.shards[index] ?? ''}/?directConnection=true`);
     [client, other, shard0, shard1] = await Promise.all([
@@ -50,7 +50,8 @@ describe('migrations of chunks', () => {
     through = client,
   ): Promise<Document> => through.db('admin').command({ moveChunk: `moves.${name}`, find: { k }, to, ...options });
 
-  it('leaves orphans while their clean-up is suspended, which writes of many reach, count and show', async () => {
+  it('leaves orphans while their clean-up is suspended, which writes of many reach and show until 5.0', async () => {
+    const orphans = version === '5.0' ? 5 : 0;
     await filled('orphans');
     await shard0.db('admin').command({ configureFailPoint: 'suspendRangeDeletion', mode: 'alwaysOn' });
     await shard0.db('admin').command({ setParameter: 1, orphanCleanupDelaySecs: 0 });
@@ -59,10 +60,14 @@ describe('migrations of chunks', () => {
     expect(await items('orphans').find().toArray()).toHaveLength(10);
     const stream = shard0.db('moves').collection('orphans').watch([], { maxAwaitTimeMS: 100 });
     await stream.tryNext();
-    expect((await items('orphans').updateMany({ _id: { $gte: 0 } }, { $set: { v: 1 } })).modifiedCount).toBe(15);
+    expect((await items('orphans').updateMany({ _id: { $gte: 0 } }, { $set: { v: 1 } })).modifiedCount).toBe(
+      10 + orphans,
+    );
     const seen = new Set<number>();
-    while (seen.size < 10) seen.add(((await stream.next()) as unknown as { documentKey: Item }).documentKey._id);
+    while (seen.size < 5 + orphans)
+      seen.add(((await stream.next()) as unknown as { documentKey: Item }).documentKey._id);
     await stream.close();
+    expect(await items('orphans', shard0).countDocuments({ v: 1 })).toBe(5 + orphans);
     expect(await items('orphans').countDocuments({ v: 1 })).toBe(10);
     await shard0.db('admin').command({ configureFailPoint: 'suspendRangeDeletion', mode: 'off' });
     expect((await items('orphans').updateMany({ k: { $gte: 0 } }, { $set: { v: 2 } })).modifiedCount).toBe(5);
@@ -168,7 +173,9 @@ describe('migrations of chunks', () => {
     expect(await items('replaced').findOne({ _id: 3 })).toEqual({ _id: 3, v: 1 });
     await client.db('admin').command({ shardCollection: 'moves.replaced', key: { _id: 1 } });
     const withoutKey = { ...update, updates: [{ q: { v: 7 }, u: { $set: { v: 1 } }, upsert: true }] };
-    expect(await other.db('moves').command(withoutKey)).toMatchObject({ n: 0, writeErrors: [{ code: 61 }] });
+    expect(await other.db('moves').command(withoutKey)).toMatchObject(
+      version === '5.0' ? { n: 0, writeErrors: [{ code: 61 }] } : { n: 1 },
+    );
   });
 
   it('executes a retryable write once though its chunk moves before the repetition', async () => {

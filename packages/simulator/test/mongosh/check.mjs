@@ -13,8 +13,8 @@ const fetchLimit_ms = 300_000;
 const runLimit_ms = 120_000;
 /** Exit code for a shell that cannot be fetched, for example without a network: nothing was checked. */
 const notFetchedExitCode = 3;
-/** The release of the corpus, and one with all later changes that the shell knows of. */
-const releases = ['5.0', '7.0'];
+/** The releases of the corpora. */
+const releases = ['5.0', '8.0'];
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const cache = join(root, '.cache', `mongosh-${mongoshVersion}`);

@@ -1,10 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { defaultVersion } from '@convoy/simulator/internal/node/server-version';
 import { type MigrationSide, serversOf } from './servers-of.js';
-
-/** The simulator's default release; its servers report it. */
-const simulatedRelease = '5.0.7';
 
 /**
  * Version of the servers that `startTestCluster` would start, known before the start.
@@ -12,7 +10,7 @@ const simulatedRelease = '5.0.7';
  * @param side none for a cluster that is not part of a migration
  */
 export async function backendVersion(
-  release: string = simulatedRelease,
+  release: string = defaultVersion.text,
   side?: MigrationSide,
 ): Promise<readonly [number, number, number]> {
   const servers = serversOf(side);

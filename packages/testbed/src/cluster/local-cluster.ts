@@ -5,6 +5,7 @@ import {
   startCluster,
   startReplicaSet,
 } from '@convoy/simulator';
+import { defaultVersion } from '@convoy/simulator/internal/node/server-version';
 import { ScratchFolder } from '../process/scratch-folder.js';
 import { addresses, configShardId, directTo, loginAs, membersOf, testUsers } from './access-control.js';
 import { backendVersion } from './backend-version.js';
@@ -79,7 +80,7 @@ export async function startSimulatedHere(options: LocalClusterOptions): Promise<
 async function simulate(options: LocalClusterOptions): Promise<LocalCluster & { hosts: ReadonlyMap<string, string> }> {
   const { topology, oplogBytes, withUsers = false, release, noopInterval_ms, configShard = false, tls } = options;
   if (tls !== undefined) throw new Error('Simulated servers have no TLS.');
-  const major = Number.parseInt(release ?? '5', 10);
+  const major = Number.parseInt(release ?? defaultVersion.series, 10);
   const given = {
     ...(release !== undefined && { version: release }),
     ...(withUsers && {

@@ -56,7 +56,7 @@ export interface TestClusterOptions {
   oplogBytes?: number;
   /** Runs simulated servers in this process; by default they have their own. */
   isHere?: boolean;
-  /** Release of simulated servers, for example 7.0, and 5.0 by default; real ones have a fixed release. */
+  /** Release of simulated servers, for example 7.0, and 8.0 by default; real ones have a fixed release. */
   release?: ReleaseSeries;
   /** With access control and the users of `access-control.ts`, on every shard too. */
   withUsers?: boolean;

@@ -3,6 +3,7 @@ import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean-up.js';
 import { unblock } from '../../../src/lifecycle/commands/unblock.js';
 import { Fixture, type Side } from '../contract/fixture.js';
+import { blockingReleases } from '../contract/releases.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 
@@ -15,7 +16,7 @@ const patience_ms = 60_000;
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '7.0', cluster1: '7.0', withUsers: true });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, blockingReleases);
 });
 
 afterAll(() => fixture.close());

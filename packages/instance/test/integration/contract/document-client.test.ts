@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { Fixture } from './fixture.js';
+import { blockingReleases } from './releases.js';
 
 /*
  * A client as a user would write it who has only read the document of the interface: chapters 2.1, 2.4, 2.5 and 4, and
@@ -152,7 +153,7 @@ it('start, progress and commit work for a client that was written from the docum
 });
 
 it('goes through every transition and reads every field', async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, blockingReleases);
   await fixture.cluster0.shopper
     .db('shop')
     .collection('orders')

@@ -2,11 +2,11 @@ import { compareClusters } from '@convoy/cli/demo/compare';
 import type { Db } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readsShards, Fixture, type Shape } from '../contract/fixture.js';
+import { blockingReleases } from '../contract/releases.js';
 import { startBody } from '../contract/start-conditions.js';
 import { withoutLastShard } from '../lifecycle/last-shard.js';
 
 const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
-const guarded = { cluster0: '6.0', cluster1: '7.0', withUsers: true } as const;
 
 const full = process.env.CONVOY_TEST_FULL === '1';
 /** How the current cluster is read; with CONVOY_TEST_FULL=1 in every way. */
@@ -27,7 +27,7 @@ interface Order {
 
 describe('a reverse', () => {
   it('reverses from a replica set back to a replica set', async () => {
-    fixture = await Fixture.open('replicaSet', 'replicaSet', guarded);
+    fixture = await Fixture.open('replicaSet', 'replicaSet', blockingReleases);
     await fixture.cluster0.client
       .db('shop')
       .collection<Order>('orders')
@@ -55,7 +55,7 @@ describe('a reverse', () => {
   });
 
   it('is refused once a shard has joined the former source', async () => {
-    fixture = await Fixture.open({ shards: 2 }, { shards: 1 }, guarded);
+    fixture = await Fixture.open({ shards: 2 }, { shards: 1 }, blockingReleases);
     const addShard = await withoutLastShard(fixture.cluster0);
     await fixture.cluster0.client.db('shop').collection<Order>('orders').insertOne({ _id: 1 });
     await using instance = await fixture.startInstance();
@@ -69,7 +69,7 @@ describe('a reverse', () => {
   it.each(ways.slice(0, full ? undefined : 1))(
     'is refused once the oplog of the current cluster, read from %s, no longer reaches back to the commit',
     async (_, shape, settings) => {
-      fixture = await Fixture.open(shape, shape, { ...guarded, oplogBytes1: 200_000 });
+      fixture = await Fixture.open(shape, shape, { ...blockingReleases, oplogBytes1: 200_000 });
       await fixture.cluster0.client.db('shop').collection<Order>('orders').insertOne({ _id: 1 });
       await using instance = await fixture.startInstance(settings);
       await instance.migrate(reversible);

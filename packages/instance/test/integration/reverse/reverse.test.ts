@@ -6,6 +6,7 @@ import type { InstanceConfig } from '../../../src/config/instance-schema.js';
 import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean-up.js';
 import { Board } from '../contract/board-fleet.js';
 import { readsShards, Fixture, type Side } from '../contract/fixture.js';
+import { blockingReleases } from '../contract/releases.js';
 import { startBody } from '../contract/start-conditions.js';
 import { patience_ms } from '../../../../../test/patience.js';
 
@@ -21,7 +22,7 @@ const ways: [string, object][] = [
 let fixture: Fixture;
 
 beforeEach(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, blockingReleases);
 });
 
 afterEach(() => fixture.close());

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { atStep } from '../at-step.js';
 import { Fixture } from '../contract/fixture.js';
+import { blockingReleases } from '../contract/releases.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 import { patience_ms } from '../../../../../test/patience.js';
@@ -20,7 +21,7 @@ let fixture: Fixture;
 let link: Link;
 
 beforeEach(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, blockingReleases);
   link = await Link.open(fixture.cluster0.connectionString);
   await fixture.cluster0.client
     .db('shop')

@@ -1,6 +1,7 @@
 import { commandNames } from '@convoy/api/contract/commands';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
+import { blockingReleases } from '../contract/releases.js';
 import { CommandedFleet } from './commanded-fleet.js';
 
 const full = process.env.CONVOY_TEST_FULL === '1';
@@ -12,11 +13,7 @@ const reversible = { enableUserWriteBlocking: true, reversible: true };
 let fixture: Fixture;
 
 beforeEach(async () => {
-  fixture = await Fixture.open(
-    { shards: shards.length },
-    { shards: shards.length },
-    { cluster0: '6.0', cluster1: '7.0', withUsers: true },
-  );
+  fixture = await Fixture.open({ shards: shards.length }, { shards: shards.length }, blockingReleases);
   await fixture.cluster0.client
     .db('shop')
     .collection('orders')

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Board } from '../contract/board-fleet.js';
 import { Fixture, type Side } from '../contract/fixture.js';
+import { blockingReleases } from '../contract/releases.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 
@@ -10,7 +11,7 @@ const blocked = { code: 371 };
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, blockingReleases);
 });
 
 afterAll(() => fixture.close());

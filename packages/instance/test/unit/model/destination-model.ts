@@ -175,7 +175,7 @@ function operatorResult({ bytes }: RawValue, before: Fields): Buffer {
 
 /**
  * The result of an update pipeline with the stages that Convoy sends. A field that one stage removes keeps its place
- * for the others.
+ * for the others; on 8.0 it does not if that is the first stage, and no pipeline of Convoy sets such a field again.
  */
 function pipelineResult(pipeline: RawValue | undefined, before: Fields): Buffer {
   let fields = before;

@@ -215,7 +215,7 @@ describe('the localhost exception', () => {
     await admin.command({ createUser: 'first', pwd: password, roles: ['root'] });
     await expect(admin.command({ createUser: 'second', pwd: password, roles: ['root'] })).rejects.toMatchObject({
       code: 13,
-      errmsg: 'command createUser requires authentication',
+      errmsg: 'Command createUser requires authentication',
     });
     await client.close();
     const first = await connect(set.host, 'first');

@@ -66,7 +66,7 @@ describe('logging in with the official driver', () => {
     await expect(client.db('appdb').collection('c').findOne()).rejects.toMatchObject({
       code: 13,
       codeName: 'Unauthorized',
-      errmsg: 'command find requires authentication',
+      errmsg: 'Command find requires authentication',
     });
     expect(await client.db('admin').command({ ping: 1 })).toMatchObject({ ok: 1 });
   });
@@ -89,7 +89,7 @@ describe('logging in with the official driver', () => {
     await admin.command({ dropUser: 'made' });
     await expect(made.db('x').collection('c').findOne()).rejects.toMatchObject({
       code: 13,
-      errmsg: 'command find requires authentication',
+      errmsg: 'Command find requires authentication',
     });
     await expect(admin.command({ dropUser: 'made' })).rejects.toMatchObject({ code: 11 });
   });

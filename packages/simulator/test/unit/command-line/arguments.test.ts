@@ -6,7 +6,7 @@ describe('the command line', () => {
   it('without arguments asks for a cluster of two shards on free ports', () => {
     const { order, ...rest } = parseArguments([]);
     expect(rest).toEqual({ help: false, json: false, watchStdin: false, memoryMb: 4096 });
-    expect(order).toEqual({ kind: 'cluster', shards: 2, routers: 1, port: 0, version: '5.0', auth: false, limits: {} });
+    expect(order).toEqual({ kind: 'cluster', shards: 2, routers: 1, port: 0, version: '8.0', auth: false, limits: {} });
   });
 
   it('sets every option', () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Int32 } from 'bson';
 import type { Doc, Value } from '../../../src/bson/value.js';
-import { isFullRun } from '../../../../../test/seed.js';
-import type { Json } from '../../conformance/corpus-file.js';
+import { drawn, isFullRun } from '../../../../../test/seed.js';
+import { type Json, recordedReleases } from '../../conformance/corpus-file.js';
 import type { Command, Family } from '../../differential/case.js';
 import { openSimulated } from '../../differential/clusters.js';
 import { families } from '../../differential/families.js';
@@ -11,7 +11,8 @@ import { runFamily, type Shrunk } from '../../differential/run-family.js';
 import type { Nodes } from '../../differential/side.js';
 import { fields } from '../../differential/values.js';
 
-const release = '5.0';
+/** A recorded release, by the seed. */
+const [release = '8.0'] = drawn(recordedReleases);
 let pair: Pair;
 let withUsers: Pair;
 
@@ -26,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([pair, withUsers].flatMap(({ real, tried }) => [real.close(), tried.close()])));
 
 describe.each(families)('$name', (family) => {
-  test('a simulator answers as another one does', async () => {
+  test(`a simulator of ${release} answers as another one does`, async () => {
     const found: Shrunk[] = [];
     const score = await runFamily(
       family.access === true ? withUsers : pair,

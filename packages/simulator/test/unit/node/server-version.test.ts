@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { defaultVersion, ServerVersion } from '../../../src/node/server-version.js';
 
 describe('the release of a simulated server', () => {
-  it('is the recorded one by default', () => {
-    expect(defaultVersion.text).toBe('5.0.7');
+  it('is the recorded 8.0.10 by default', () => {
+    expect(defaultVersion.text).toBe('8.0.10');
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toExtendedJson } from '../../extended-json.js';
 import type { Doc } from '../../../src/bson/value.js';
 import { CommandError } from '../../../src/node/command.js';
+import { ServerVersion } from '../../../src/node/server-version.js';
 import { compilePipeline } from '../../../src/pipeline/stages.js';
 import { doc } from '../json.js';
 
@@ -121,11 +122,12 @@ describe('a pipeline', () => {
   });
 
   it('refuses unknown stages as the server does', () => {
-    expect(() => run([{ $changeStreamSplitLargeEvent: {} }], [])).toThrow(
-      expect.objectContaining({
-        code: 40324,
-        message: "Unrecognized pipeline stage name: '$changeStreamSplitLargeEvent'",
-      }) as Error,
+    const unknown = (name: string): Error =>
+      expect.objectContaining({ code: 40324, message: `Unrecognized pipeline stage name: '${name}'` }) as Error;
+    expect(() => run([{ $nonsense: {} }], [])).toThrow(unknown('$nonsense'));
+    const younger = doc({ $changeStreamSplitLargeEvent: {} });
+    expect(() => compilePipeline([younger], { lookup: () => [], version: ServerVersion.parse('5.0') })).toThrow(
+      unknown('$changeStreamSplitLargeEvent'),
     );
   });
 });

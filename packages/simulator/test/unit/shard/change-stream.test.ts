@@ -4,6 +4,7 @@ import { decodeDocument } from '../../../src/bson/decode.js';
 import type { ShardStream, StreamStart } from '../../../src/shard/shard-access.js';
 import { failureOf, long, lsid, plain, ShardFixture } from './shard-fixture.js';
 import { streamStage } from './stream-stage.js';
+import { VersionedShard } from './versioned-shard.js';
 
 interface Event {
   _id: { _data: string };
@@ -25,43 +26,49 @@ function events(stream: ShardStream, max = 1000): Event[] {
 }
 
 describe('change streams', () => {
-  it('describe writes; a direct stream keys an insert by _id, a merged one by the shard key too', async () => {
-    using fixture = new ShardFixture();
-    const start = fixture.now();
-    fixture.shard.setShardKey('db.c', new Map([['sk', null]]));
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 1, sk: -1, a: [1, 2, 3] }] });
-    await fixture.run('db', {
-      update: 'c',
-      updates: [
-        { q: { _id: 1 }, u: { $set: { 'a.1': 20, b: 1 } } },
-        { q: { _id: 1 }, u: { $set: { b: 1 } } },
-      ],
-    });
-    await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { sk: -1, r: true } }] });
-    await fixture.run('db', { delete: 'c', deletes: [{ q: { _id: 1 }, limit: 1 }] });
-    const direct = events(openAt(fixture, start));
-    expect(direct.map((event) => [event.operationType, event.documentKey])).toEqual([
-      ['insert', { _id: 1 }],
-      ['update', { sk: -1, _id: 1 }],
-      ['replace', { sk: -1, _id: 1 }],
-      ['delete', { sk: -1, _id: 1 }],
-    ]);
-    expect(direct[1]?.['updateDescription']).toEqual({
-      updatedFields: { b: 1, 'a.1': 20 },
-      removedFields: [],
-      truncatedArrays: [],
-    });
-    expect(direct[2]?.['fullDocument']).toEqual({ _id: 1, sk: -1, r: true });
-    expect(Object.keys(direct[0] ?? {})).toEqual([
-      '_id',
-      'operationType',
-      'clusterTime',
-      'fullDocument',
-      'ns',
-      'documentKey',
-    ]);
-    expect(events(openAt(fixture, start, true))[0]?.documentKey).toEqual({ sk: -1, _id: 1 });
-  });
+  it.each([
+    ['8.0', { sk: -1, _id: 1 }],
+    ['5.0', { _id: 1 }],
+  ] as const)(
+    'describe writes; a direct stream keys an insert by the shard key from 6.0 on: %s',
+    async (release, key) => {
+      using fixture = new VersionedShard(release);
+      const start = fixture.now();
+      fixture.shard.setShardKey('db.c', new Map([['sk', null]]));
+      await fixture.run('db', { insert: 'c', documents: [{ _id: 1, sk: -1, a: [1, 2, 3] }] });
+      await fixture.run('db', {
+        update: 'c',
+        updates: [
+          { q: { _id: 1 }, u: { $set: { 'a.1': 20, b: 1 } } },
+          { q: { _id: 1 }, u: { $set: { b: 1 } } },
+        ],
+      });
+      await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { sk: -1, r: true } }] });
+      await fixture.run('db', { delete: 'c', deletes: [{ q: { _id: 1 }, limit: 1 }] });
+      const direct = events(openAt(fixture, start));
+      expect(direct.map((event) => [event.operationType, event.documentKey])).toEqual([
+        ['insert', key],
+        ['update', { sk: -1, _id: 1 }],
+        ['replace', { sk: -1, _id: 1 }],
+        ['delete', { sk: -1, _id: 1 }],
+      ]);
+      expect(direct[1]?.['updateDescription']).toEqual({
+        updatedFields: { b: 1, 'a.1': 20 },
+        removedFields: [],
+        truncatedArrays: [],
+      });
+      expect(direct[2]?.['fullDocument']).toEqual({ _id: 1, sk: -1, r: true });
+      expect(Object.keys(direct[0] ?? {}).filter((name) => name !== 'wallTime')).toEqual([
+        '_id',
+        'operationType',
+        'clusterTime',
+        'fullDocument',
+        'ns',
+        'documentKey',
+      ]);
+      expect(events(openAt(fixture, start, true))[0]?.documentKey).toEqual({ sk: -1, _id: 1 });
+    },
+  );
 
   it('show what a capped collection drops, after the insert that it makes room for', async () => {
     using fixture = new ShardFixture();
@@ -97,15 +104,18 @@ describe('change streams', () => {
     expect(all.map(() => events(one, 1)[0])).toEqual(all);
   });
 
-  it('give a token for every batch that resumes without loss or repetition', async () => {
-    using fixture = new ShardFixture();
+  it.each([
+    ['8.0', /^82[0-9A-F]{16}2B0429296E1404$/],
+    ['5.0', /^82[0-9A-F]{16}2B0229296E04$/],
+  ] as const)('give a token for every batch that resumes without loss or repetition: %s', async (release, token0) => {
+    using fixture = new VersionedShard(release);
     const pipeline = [{ $changeStream: { allChangesForCluster: true } }];
     const opened = await fixture.json('admin', { aggregate: 1, pipeline, cursor: { batchSize: 0 } });
     const { id, postBatchResumeToken } = opened['cursor'] as {
       id: { $numberLong: string };
       postBatchResumeToken: { _data: string };
     };
-    expect(postBatchResumeToken._data).toMatch(/^82[0-9A-F]{16}2B0229296E04$/);
+    expect(postBatchResumeToken._data).toMatch(token0);
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });
     const first = await fixture.json('admin', {
       getMore: long(BigInt(id.$numberLong)),
@@ -208,6 +218,14 @@ describe('change streams', () => {
       });
     expect(await failureOf(aggregate({ startAtOperationTime: start }))).toMatchObject({ code: 286 });
     expect(await failureOf(aggregate({ resumeAfter: { _data: 'nonsense' } }))).toMatchObject({ code: 9 });
-    expect(await failureOf(aggregate({ showExpandedEvents: true }))).toMatchObject({ code: 40415 });
+    expect(await failureOf(aggregate({ nonsense: true }))).toMatchObject({ code: 40415 });
+  });
+
+  it('refuse expanded events until 5.0', async () => {
+    using fixture = new VersionedShard('5.0');
+    const pipeline = [{ $changeStream: { allChangesForCluster: true, showExpandedEvents: true } }];
+    expect(await failureOf(fixture.run('admin', { aggregate: 1, pipeline, cursor: {} }))).toMatchObject({
+      code: 40415,
+    });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { failureOf, ShardFixture } from './shard-fixture.js';
 import { streamStage } from './stream-stage.js';
+import { VersionedShard } from './versioned-shard.js';
 
 describe('indexes', () => {
   it('are built all or none, and answered when they are there', async () => {
@@ -39,7 +40,12 @@ describe('indexes', () => {
       commitQuorum: 'votingMembers',
     });
     const again = await fixture.json('db', { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'a_1' }] });
-    expect(again).toEqual({ numIndexesBefore: 2, numIndexesAfter: 2, note: 'all indexes already exist' });
+    expect(again).toEqual({
+      numIndexesBefore: 2,
+      numIndexesAfter: 2,
+      note: 'all indexes already exist',
+      commitQuorum: 'votingMembers',
+    });
     expect(
       await failureOf(fixture.run('db', { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'other' }] })),
     ).toEqual({
@@ -66,6 +72,14 @@ describe('indexes', () => {
     });
     const reply = await fixture.json('db', { collMod: 'c', index: { name: 'ttl', expireAfterSeconds: 2_147_483_647 } });
     expect(reply).toEqual({ expireAfterSeconds_old: 3600, expireAfterSeconds_new: 2_147_483_647 });
+  });
+
+  it('know neither an expiry before 1970 nor prepareUnique until 5.0', async () => {
+    using fixture = new VersionedShard('5.0');
+    await fixture.run('db', {
+      createIndexes: 'c',
+      indexes: [{ key: { t: 1 }, name: 'ttl', expireAfterSeconds: 3600 }],
+    });
     const refused = await failureOf(
       fixture.run('db', {
         createIndexes: 'c',

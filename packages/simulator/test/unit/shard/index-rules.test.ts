@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failureOf, ShardFixture } from './shard-fixture.js';
+import { VersionedShard } from './versioned-shard.js';
 
 function create(fixture: ShardFixture, spec: Record<string, unknown>): Promise<unknown> {
   return fixture.run('db', { createIndexes: 'c', indexes: [{ name: 'i', ...spec }] });
@@ -19,11 +20,18 @@ describe('index descriptions that are refused', () => {
     [{ key: {} }, 67],
     [{ key: { a: 1 }, partialFilterExpression: { b: { $ne: 1 } } }, 67],
     [{ key: { a: 1 }, partialFilterExpression: { b: { $exists: false } } }, 67],
-    [{ key: { a: 1 }, partialFilterExpression: { $or: [{ b: 1 }, { c: 1 }] } }, 67],
     [{ key: { a: 1 }, partialFilterExpression: 5 }, 14],
   ])('%j with %i', async (spec, code) => {
     using fixture = new ShardFixture();
     expect(await failureOf(create(fixture, spec))).toMatchObject({ code });
+  });
+
+  it('are those with $or in their filter, until 5.0', async () => {
+    const spec = { key: { a: 1 }, partialFilterExpression: { $or: [{ b: 1 }, { c: 1 }] } };
+    using old = new VersionedShard('5.0');
+    expect(await failureOf(create(old, spec))).toMatchObject({ code: 67 });
+    using fixture = new VersionedShard('8.0');
+    await create(fixture, spec);
   });
 });
 

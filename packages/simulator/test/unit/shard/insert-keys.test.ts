@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeDocument } from '../../../src/bson/decode.js';
 import type { ShardStream, StreamStart } from '../../../src/shard/shard-access.js';
 import { plain, ShardFixture } from './shard-fixture.js';
+import { VersionedShard } from './versioned-shard.js';
 import { streamStage } from './stream-stage.js';
 
 function mergedStream(fixture: ShardFixture, start: StreamStart): ShardStream {
@@ -36,8 +37,21 @@ async function insertThree(fixture: ShardFixture): Promise<Timestamp> {
 }
 
 describe('document keys of inserts on routers', () => {
-  it('go by the shard key that the collection has when the events are read', async () => {
-    using fixture = new ShardFixture();
+  it('go by the shard key that the collection had when they were written, since 6.0', async () => {
+    using fixture = new VersionedShard('8.0');
+    const clusterTime = await insertThree(fixture);
+    fixture.shard.setShardKey('db.c', new Map([['k', null]]));
+    await fixture.run('db', { insert: 'c', documents: [{ _id: 4, k: 40 }] });
+    expect(keysFrom(fixture, { kind: 'time', clusterTime }).keys).toEqual([
+      { _id: 1 },
+      { _id: 2 },
+      { _id: 3 },
+      { k: 40, _id: 4 },
+    ]);
+  });
+
+  it('go by the shard key that the collection has when the events are read, until 5.0', async () => {
+    using fixture = new VersionedShard('5.0');
     const clusterTime = await insertThree(fixture);
     expect(keysFrom(fixture, { kind: 'time', clusterTime }).keys).toEqual([{ _id: 1 }, { _id: 2 }, { _id: 3 }]);
     fixture.shard.setShardKey('db.c', new Map([['k', null]]));

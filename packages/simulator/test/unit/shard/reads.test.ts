@@ -3,6 +3,7 @@ import { Int32, type Long, Timestamp } from 'bson';
 import { hashShardKeyValue } from '../../../src/bson/hash.js';
 import type { Doc } from '../../../src/bson/value.js';
 import { failureOf, ShardFixture } from './shard-fixture.js';
+import { VersionedShard } from './versioned-shard.js';
 
 function at(time: Timestamp): Record<string, unknown> {
   return { readConcern: { level: 'snapshot', atClusterTime: time } };
@@ -99,8 +100,8 @@ describe('reads at a time', () => {
     expect(more['cursor']).toMatchObject({ nextBatch: [{ _id: 3 }, { _id: 4 }], ns: 'db.c' });
   });
 
-  it('answer nothing for a name that is gone, and refuse times before a change of the catalog', async () => {
-    using fixture = new ShardFixture();
+  it('answer nothing for a name that is gone, and refuse times before a change of the catalog: 5.0', async () => {
+    using fixture = new VersionedShard('5.0');
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }, { _id: 2 }] });
     const then = fixture.now();
     const opened = await fixture.run('db', { find: 'c', batchSize: 1, ...at(then) });
@@ -115,7 +116,7 @@ describe('reads at a time', () => {
     expect(killed.message).toMatch(/^collection renamed from 'db\.c' to 'db\.d'\. UUID [0-9a-f-]{36}$/);
   });
 
-  it('refuse the future, other levels, capped collections and what has left the window', async () => {
+  it('refuse the future, other levels and what has left the window', async () => {
     using fixture = new ShardFixture({ snapshotWindowSeconds: 10 });
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });
     const then = fixture.now();
@@ -130,12 +131,20 @@ describe('reads at a time', () => {
     expect(await failureOf(fixture.run('db', { count: 'c', readConcern: { level: 'snapshot' } }))).toMatchObject({
       code: 72,
     });
-    await fixture.run('db', { create: 'cap', capped: true, size: 4096 });
-    expect(await failureOf(fixture.run('db', { find: 'cap', readConcern: { level: 'snapshot' } }))).toMatchObject({
-      code: 246,
-    });
     fixture.nowMs += 60_000;
     expect(await failureOf(fixture.run('db', { find: 'c', ...at(then) }))).toMatchObject({ code: 239 });
+  });
+
+  it('refuse capped collections before 8.0', async () => {
+    const readCapped = async (fixture: VersionedShard): Promise<unknown[]> => {
+      await fixture.run('db', { create: 'cap', capped: true, size: 4096 });
+      await fixture.run('db', { insert: 'cap', documents: [{ _id: 1 }] });
+      return fixture.found('db', { find: 'cap', readConcern: { level: 'snapshot' } });
+    };
+    using old = new VersionedShard('5.0');
+    expect(await failureOf(readCapped(old))).toMatchObject({ code: 246 });
+    using fixture = new VersionedShard('8.0');
+    expect(await readCapped(fixture)).toEqual([{ _id: 1 }]);
   });
 });
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { DateTime } from '../../../src/bson/value.js';
-import { failureOf, ShardFixture } from './shard-fixture.js';
+import type { ReleaseSeries } from '../../../src/node/server-version.js';
+import { failureOf, VersionedShard } from './versioned-shard.js';
 
-async function fixtureWithSeries(): Promise<ShardFixture> {
-  const fixture = new ShardFixture();
+async function fixtureWithSeries(release: ReleaseSeries = '8.0'): Promise<VersionedShard> {
+  const fixture = new VersionedShard(release);
   await fixture.run('db', { create: 'series', timeseries: { timeField: 't', metaField: 'm', granularity: 'minutes' } });
   return fixture;
 }
@@ -17,7 +18,15 @@ describe('time-series collections', () => {
       { name: 'system.buckets.series', type: 'collection' },
       { name: 'system.views', type: 'collection' },
     ]);
-    expect(await fixture.found('db', { listIndexes: 'series' })).toEqual([]);
+  });
+
+  it('have an index over metadata and time from 8.0 on', async () => {
+    using fixture = await fixtureWithSeries();
+    expect(await fixture.found('db', { listIndexes: 'series' })).toEqual([
+      { v: 2, key: { m: 1, t: 1 }, name: 'm_1_t_1' },
+    ]);
+    using old = await fixtureWithSeries('5.0');
+    expect(await old.found('db', { listIndexes: 'series' })).toEqual([]);
   });
 
   it('are dropped with their buckets', async () => {

@@ -3,6 +3,7 @@ import { Int32, Long, Timestamp } from 'bson';
 import { encodeDocument } from '../../../src/bson/encode.js';
 import type { Doc, Value } from '../../../src/bson/value.js';
 import { failureOf, long, lsid, ShardFixture } from './shard-fixture.js';
+import { VersionedShard } from './versioned-shard.js';
 
 describe('insert', () => {
   it('puts _id first, fills empty timestamps at the top level only, and names keys of duplicates', async () => {
@@ -131,7 +132,7 @@ describe('retryable writes', () => {
     });
     const first = await fixture.json('db', command);
     const again = await fixture.json('db', command);
-    expect(again).toEqual(first);
+    expect(again).toEqual({ ...first, retriedStmtIds: [0, 1] });
     expect(await fixture.found('db', { find: 'c' })).toEqual([
       { _id: 1, v: 2 },
       { _id: 2, v: 7 },
@@ -149,8 +150,18 @@ describe('retryable writes', () => {
     expect(await fixture.found('db', { find: 'c' })).toEqual([{ _id: 1 }, { _id: 2 }, { _id: 9 }]);
   });
 
-  it('are fenced off by a higher number, which killSessions leaves in place', async () => {
-    using fixture = new ShardFixture();
+  it('name no repeated statements before 8.0', async () => {
+    using fixture = new VersionedShard('5.0');
+    const command = numbered(5, { insert: 'c', documents: [{ _id: 1 }] });
+    const first = await fixture.json('db', command);
+    expect(await fixture.json('db', command)).toEqual(first);
+  });
+
+  it.each([
+    ['8.0', ' -  - '],
+    ['5.0', ''],
+  ] as const)('are fenced off by a higher number, which killSessions leaves in place: %s', async (release, parts) => {
+    using fixture = new VersionedShard(release);
     await fixture.run('db', numbered(8_589_934_592, { insert: 'c', documents: [{ _id: 1 }] }));
     await fixture.run('admin', { killSessions: [lsid('L')] });
     const { code, message } = await failureOf(
@@ -159,7 +170,7 @@ describe('retryable writes', () => {
     expect(code).toBe(225);
     expect(message).toBe(
       'Retryable write with txnNumber 4294967301 is prohibited on session 4c4c4c4c-4c4c-4c4c-4c4c-4c4c4c4c4c4c ' +
-        '- 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= because a newer retryable write with txnNumber ' +
+        `- 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=${parts} because a newer retryable write with txnNumber ` +
         '8589934592 has already started on this session.',
     );
     await fixture.run('db', { insert: 'c', documents: [{ _id: 3 }], txnNumber: long(1), lsid: lsid('M') });
