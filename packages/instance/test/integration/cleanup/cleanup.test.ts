@@ -3,7 +3,6 @@ import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean-up.js';
 import { unblock } from '../../../src/lifecycle/commands/unblock.js';
 import { Fixture, type Side } from '../contract/fixture.js';
-import { blockingReleases } from '../contract/releases.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 
@@ -16,7 +15,7 @@ const patience_ms = 60_000;
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, blockingReleases);
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { withUsers: true });
 });
 
 afterAll(() => fixture.close());

@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Fixture } from './fixture.js';
+import { anyReleases } from './releases.js';
 import { startBody } from './start-conditions.js';
 import { sampled } from '../../../../../test/seed.js';
 
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, anyReleases);
 });
 
 afterAll(() => fixture.close());

@@ -1,19 +1,28 @@
 import { serversOf } from '@convoy/testbed/cluster/servers-of';
-import { drawn } from '../../../../../test/seed.js';
+import { drawn, sampled } from '../../../../../test/seed.js';
 import type { Releases } from './fixture.js';
 
 const isSimulated = (['source', 'destination'] as const).every((side) => serversOf(side).kind === 'simulator');
 
-/** Real servers have the release that they have; of simulated ones the seed draws a pair. */
-function pairOf(pairs: readonly [Releases, ...Releases[]]): Releases {
-  return (isSimulated ? drawn(pairs)[0] : undefined) ?? pairs[0];
-}
+/** Both sides of 5.0: their streams show less, and they refuse filters and conversions that later ones take. */
+const oldest: Releases = { cluster0: '5.0', cluster1: '5.0' };
 
-/** For tests that hold on all releases: the default one, or the oldest, whose streams show less. */
-export const anyReleases = pairOf([{}, { cluster0: '5.0', cluster1: '5.0' }]);
+/**
+ * For a test that holds on all releases, and whose code goes other ways on the oldest: a name and releases for
+ * `describe.each`. Real servers have the release that they have.
+ */
+export const triedReleases: readonly (readonly [string, Releases])[] = isSimulated
+  ? sampled([
+      ['8.0', {}],
+      ['5.0', oldest],
+    ])
+  : [['the present servers', {}]];
+
+/** The same for a test with one pair of clusters; the seed draws, in a full run too. */
+export const anyReleases: Releases = isSimulated ? (drawn([{}, oldest])[0] ?? {}) : {};
 
 /** For tests of clusters whose users' writes can be blocked: the default release, or the oldest that can. */
 export const blockingReleases: Releases & { readonly withUsers: true } = {
-  ...pairOf([{}, { cluster0: '6.0', cluster1: '7.0' }]),
+  ...(isSimulated ? drawn<Releases>([{}, { cluster0: '6.0', cluster1: '7.0' }])[0] : {}),
   withUsers: true,
 };

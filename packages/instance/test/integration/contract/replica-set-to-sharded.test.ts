@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Fixture } from './fixture.js';
+import { anyReleases } from './releases.js';
 import type { ServedInstance } from './served-instance.js';
 import { documentsOf as texts } from '../kinds/equal-databases.js';
 import { startBody } from './start-conditions.js';
@@ -8,7 +9,7 @@ import { startBody } from './start-conditions.js';
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.open('replicaSet', { shards: 2 });
+  fixture = await Fixture.open('replicaSet', { shards: 2 }, anyReleases);
 });
 
 afterAll(() => fixture.close());

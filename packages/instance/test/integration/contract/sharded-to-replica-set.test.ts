@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Collection, Db } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Fixture, readsShards } from './fixture.js';
+import { anyReleases } from './releases.js';
 import type { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
 import { sampled, testSeed } from '../../../../../test/seed.js';
@@ -47,7 +48,7 @@ describe.each(sampled(accesses))(
     let shop: Db;
 
     beforeAll(async () => {
-      fixture = await Fixture.open({ shards: 2 }, 'replicaSet', { withUsers });
+      fixture = await Fixture.open({ shards: 2 }, 'replicaSet', { ...anyReleases, withUsers });
       shop = fixture.cluster0.client.db('shop');
     });
 

@@ -2,6 +2,7 @@ import type { Progress } from '@convoy/api/contract/progress';
 import { expect, it } from 'vitest';
 import { Board } from './board-fleet.js';
 import { Fixture } from './fixture.js';
+import { anyReleases } from './releases.js';
 import { startBody } from './start-conditions.js';
 import { sampled } from '../../../../../test/seed.js';
 
@@ -29,7 +30,7 @@ async function load(fixture: Fixture): Promise<void> {
 it.each(sampled(['direct', 'router'] as const))(
   'three instances copy what adds up to the total exactly, and no instance shows more than it (%s)',
   async (sourceAccess) => {
-    await using fixture = await Fixture.open({ shards: 3 }, { shards: 3 });
+    await using fixture = await Fixture.open({ shards: 3 }, { shards: 3 }, anyReleases);
     await load(fixture);
     const board = new Board();
     await using first = await fixture.startInstance({ id: 'shard0', sourceAccess }, board.seat());

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
+import { anyReleases } from '../contract/releases.js';
 import { startBody } from '../contract/start-conditions.js';
 import { documentsOf } from '../kinds/equal-databases.js';
 
 let fixture: Fixture;
 
 beforeEach(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, anyReleases);
 });
 
 afterEach(() => fixture.close());

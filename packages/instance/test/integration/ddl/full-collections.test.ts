@@ -1,20 +1,11 @@
 import { type Collection, type Db } from 'mongodb';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { indexesMax } from '../../../src/catalog/index-spec.js';
 import { Fixture } from '../contract/fixture.js';
+import { triedReleases } from '../contract/releases.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
 import { dropKeyIndex } from './refused-drop.js';
-
-let fixture: Fixture;
-
-beforeAll(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
-});
-
-afterAll(() => fixture.close());
-
-beforeEach(() => fixture.clear());
 
 /** Indexes beside those of `_id` and of a shard key. */
 const special = [
@@ -24,7 +15,7 @@ const special = [
 ];
 
 /** A collection with as many indexes as servers allow. */
-async function makeFull(isSharded: boolean, { cluster0: { client } } = fixture): Promise<Collection> {
+async function makeFull(isSharded: boolean, { cluster0: { client } }: Fixture): Promise<Collection> {
   const shop: Db = client.db('shop');
   const full = shop.collection('full');
   if (isSharded) {
@@ -40,24 +31,27 @@ async function makeFull(isSharded: boolean, { cluster0: { client } } = fixture):
   return full;
 }
 
-it.each([
-  ['unsharded', false],
-  ['sharded', true],
-])('a collection with as many indexes as it can have gets all attributes at the commit: %s', async (_, isSharded) => {
-  const full = await makeFull(isSharded);
-  await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
-  await instance.accepted('start', startBody());
-  await instance.untilCanCommit();
-  await full.dropIndex('unique');
-  await full.createIndexes([{ key: { sk: 1, n: 1, k: 1 }, name: 'unique', unique: true }]);
-  await full.dropIndex('expiring');
-  await full.createIndexes([{ key: { when: 1 }, name: 'expiring', expireAfterSeconds: 10 ** 8 }]);
-  await full.dropIndex('f0');
-  await full.createIndexes([{ key: { f0: -1 }, name: 'f0' }]);
-  await full.dropIndex('f1');
-  await full.createIndexes([{ key: { another: 1 }, name: 'another' }]);
-  await instance.commitWhenOffered();
-  await expectEqualDatabases(fixture, 'shop');
+describe.each(triedReleases)('%s', (_name, releases) => {
+  it.each([
+    ['unsharded', false],
+    ['sharded', true],
+  ])('a collection with as many indexes as it can have gets all attributes at the commit: %s', async (_, isSharded) => {
+    await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, releases);
+    const full = await makeFull(isSharded, fixture);
+    await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await full.dropIndex('unique');
+    await full.createIndexes([{ key: { sk: 1, n: 1, k: 1 }, name: 'unique', unique: true }]);
+    await full.dropIndex('expiring');
+    await full.createIndexes([{ key: { when: 1 }, name: 'expiring', expireAfterSeconds: 10 ** 8 }]);
+    await full.dropIndex('f0');
+    await full.createIndexes([{ key: { f0: -1 }, name: 'f0' }]);
+    await full.dropIndex('f1');
+    await full.createIndexes([{ key: { another: 1 }, name: 'another' }]);
+    await instance.commitWhenOffered();
+    await expectEqualDatabases(fixture, 'shop');
+  });
 });
 
 /** Replaces the only index of the shard key; where servers keep that, another one supports the key meanwhile. */

@@ -1,7 +1,8 @@
 import { BSONRegExp, type Document, Timestamp } from 'mongodb';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Board } from '../contract/board-fleet.js';
 import { Fixture, type Side } from '../contract/fixture.js';
+import { triedReleases } from '../contract/releases.js';
 import { startBody } from '../contract/start-conditions.js';
 import { documentsOf, expectEqualDatabases } from './equal-databases.js';
 
@@ -111,25 +112,29 @@ async function change({ client }: Side): Promise<void> {
   }
 }
 
-it.each([true, false])(
-  'documents whose shard-key values look like conditions are copied, followed and re-read; verified: %s',
-  async (enabled) => {
-    await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
-    await load(fixture.cluster0);
-    const board = new Board();
-    await using one = await fixture.startInstance({ id: 'shard0', sourceAccess: 'direct' }, board.seat());
-    await using other = await fixture.startInstance({ id: 'shard1', sourceAccess: 'direct' }, board.seat());
-    for (const instance of [one, other]) await instance.accepted('start', startBody({ verification: { enabled } }));
-    for (const instance of [one, other]) await instance.untilCanCommit();
-    await change(fixture.cluster0);
-    for (const instance of [one, other]) await instance.accepted('commit');
-    for (const instance of [one, other]) await instance.untilState('COMMITTED');
-    const gone = cases.filter(({ role }) => role === 'deleted').length;
-    for (const name of Object.keys(kinds))
-      expect(await fixture.cluster0.client.db('shop').collection(name).countDocuments()).toBe(2 * cases.length - gone);
-    await expectEqualDatabases(fixture, 'shop');
-  },
-);
+describe.each(triedReleases)('%s', (_name, releases) => {
+  it.each([true, false])(
+    'documents whose shard-key values look like conditions are copied, followed and re-read; verified: %s',
+    async (enabled) => {
+      await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, releases);
+      await load(fixture.cluster0);
+      const board = new Board();
+      await using one = await fixture.startInstance({ id: 'shard0', sourceAccess: 'direct' }, board.seat());
+      await using other = await fixture.startInstance({ id: 'shard1', sourceAccess: 'direct' }, board.seat());
+      for (const instance of [one, other]) await instance.accepted('start', startBody({ verification: { enabled } }));
+      for (const instance of [one, other]) await instance.untilCanCommit();
+      await change(fixture.cluster0);
+      for (const instance of [one, other]) await instance.accepted('commit');
+      for (const instance of [one, other]) await instance.untilState('COMMITTED');
+      const gone = cases.filter(({ role }) => role === 'deleted').length;
+      for (const name of Object.keys(kinds))
+        expect(await fixture.cluster0.client.db('shop').collection(name).countDocuments()).toBe(
+          2 * cases.length - gone,
+        );
+      await expectEqualDatabases(fixture, 'shop');
+    },
+  );
+});
 
 it('a replica set with such values is distributed by bounds that zones take', async () => {
   await using fixture = await Fixture.open('replicaSet', { shards: 2 });

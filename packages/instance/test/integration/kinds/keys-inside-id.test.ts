@@ -1,7 +1,8 @@
 import type { Document } from 'mongodb';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Board } from '../contract/board-fleet.js';
 import { Fixture, type Side } from '../contract/fixture.js';
+import { triedReleases } from '../contract/releases.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
@@ -66,19 +67,21 @@ async function change({ client }: Side): Promise<void> {
   }
 }
 
-it('documents whose shard key lies inside of _id are copied, followed, re-read and verified', async () => {
-  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
-  await load(fixture.cluster0);
-  const board = new Board();
-  await using one = await fixture.startInstance({ id: 'shard0', sourceAccess: 'direct' }, board.seat());
-  await using other = await fixture.startInstance({ id: 'shard1', sourceAccess: 'direct' }, board.seat());
-  for (const instance of [one, other]) await instance.accepted('start', startBody());
-  await change(fixture.cluster0);
-  for (const instance of [one, other]) await instance.untilCanCommit();
-  await change(fixture.cluster0);
-  for (const instance of [one, other]) await instance.accepted('commit');
-  for (const instance of [one, other]) await instance.untilState('COMMITTED');
-  for (const name of Object.keys(keys))
-    expect(await fixture.cluster1.client.db('shop').collection(name).countDocuments()).toBe(ids.length);
-  await expectEqualDatabases(fixture, 'shop');
+describe.each(triedReleases)('%s', (_name, releases) => {
+  it('documents whose shard key lies inside of _id are copied, followed, re-read and verified', async () => {
+    await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, releases);
+    await load(fixture.cluster0);
+    const board = new Board();
+    await using one = await fixture.startInstance({ id: 'shard0', sourceAccess: 'direct' }, board.seat());
+    await using other = await fixture.startInstance({ id: 'shard1', sourceAccess: 'direct' }, board.seat());
+    for (const instance of [one, other]) await instance.accepted('start', startBody());
+    await change(fixture.cluster0);
+    for (const instance of [one, other]) await instance.untilCanCommit();
+    await change(fixture.cluster0);
+    for (const instance of [one, other]) await instance.accepted('commit');
+    for (const instance of [one, other]) await instance.untilState('COMMITTED');
+    for (const name of Object.keys(keys))
+      expect(await fixture.cluster1.client.db('shop').collection(name).countDocuments()).toBe(ids.length);
+    await expectEqualDatabases(fixture, 'shop');
+  });
 });

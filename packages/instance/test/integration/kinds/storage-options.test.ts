@@ -1,12 +1,13 @@
 import type { Document } from 'mongodb';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { Fixture, type Side } from '../contract/fixture.js';
+import { anyReleases } from '../contract/releases.js';
 import { startBody } from '../contract/start-conditions.js';
 
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, anyReleases);
 });
 
 afterAll(() => fixture.close());

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { isFullRun, testSeed } from '../../../../../test/seed.js';
 import { Board } from '../contract/board-fleet.js';
 import { Fixture } from '../contract/fixture.js';
+import { anyReleases } from '../contract/releases.js';
 import { startBody } from '../contract/start-conditions.js';
 import { withoutLastShard } from './last-shard.js';
 
@@ -58,7 +59,7 @@ async function load(client: MongoClient): Promise<void> {
 it(
   'a source whose chunks and databases move, and which gains a shard, is migrated exactly',
   async () => {
-    await using fixture = await Fixture.open({ shards: 3 }, { shards: 2 });
+    await using fixture = await Fixture.open({ shards: 3 }, { shards: 2 }, anyReleases);
     const { client } = fixture.cluster0;
     const addShard = await withoutLastShard(fixture.cluster0);
     await load(client);

@@ -9,6 +9,7 @@ import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
 import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import { instanceLogger } from '../instance-log.js';
+import { anyReleases } from '../contract/releases.js';
 import { documentsOf } from '../kinds/equal-databases.js';
 
 let clusters: LocalCluster[] = [];
@@ -16,9 +17,10 @@ let clients: MongoClient[] = [];
 
 beforeAll(async () => {
   const topology = { shards: 2 };
+  const { cluster0, cluster1 } = anyReleases;
   clusters = await Promise.all([
-    startLocalCluster({ side: 'source', topology }),
-    startLocalCluster({ side: 'destination', topology }),
+    startLocalCluster({ side: 'source', topology, ...(cluster0 !== undefined && { release: cluster0 }) }),
+    startLocalCluster({ side: 'destination', topology, ...(cluster1 !== undefined && { release: cluster1 }) }),
   ]);
   clients = clusters.map((cluster) => new MongoClient(cluster.connectionString));
 });
