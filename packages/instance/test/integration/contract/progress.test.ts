@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { readHotDocuments } from '../../../src/lifecycle/commands/hot-documents.js';
 import { Fixture } from './fixture.js';
+import { canGoBack } from './releases.js';
 import type { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
 
@@ -241,24 +242,28 @@ describe('lagTimeSeconds', () => {
 });
 
 describe('directionMapping', () => {
-  it.each([
+  const directions = [
     ['cluster0', 'cluster1'],
     ['cluster1', 'cluster0'],
-  ] as const)('names cluster, host and port from %s to %s', async (source, destination) => {
-    await fixture[source].client.db('shop').collection('orders').insertOne({ n: 1 });
-    await using instance = await fixture.startInstance();
-    await instance.migrate(startBody({ source, destination }));
-    const { directionMapping } = await instance.progress();
-    const host = (name: typeof source): string => new URL(fixture[name].connectionString).host;
-    expect(directionMapping).toEqual({
-      Source: `${source}: ${host(source)}`,
-      Destination: `${destination}: ${host(destination)}`,
-    });
-    expect(await fixture[destination].client.db('shop').collection('orders').countDocuments()).toBe(1);
-    const texts = JSON.stringify(await instance.progressReply());
-    expect(texts).not.toMatch(/mongodb:/);
-    expect(shards.every((id) => !directionMapping?.Source.includes(id))).toBe(true);
-  });
+  ] as const;
+  it.each(canGoBack ? directions : directions.slice(0, 1))(
+    'names cluster, host and port from %s to %s',
+    async (source, destination) => {
+      await fixture[source].client.db('shop').collection('orders').insertOne({ n: 1 });
+      await using instance = await fixture.startInstance();
+      await instance.migrate(startBody({ source, destination }));
+      const { directionMapping } = await instance.progress();
+      const host = (name: typeof source): string => new URL(fixture[name].connectionString).host;
+      expect(directionMapping).toEqual({
+        Source: `${source}: ${host(source)}`,
+        Destination: `${destination}: ${host(destination)}`,
+      });
+      expect(await fixture[destination].client.db('shop').collection('orders').countDocuments()).toBe(1);
+      const texts = JSON.stringify(await instance.progressReply());
+      expect(texts).not.toMatch(/mongodb:/);
+      expect(shards.every((id) => !directionMapping?.Source.includes(id))).toBe(true);
+    },
+  );
 });
 
 describe('a failed migration', () => {

@@ -1,3 +1,4 @@
+import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 import { serversOf } from '@convoy/testbed/cluster/servers-of';
 import { drawn, sampled } from '../../../../../test/seed.js';
 import type { Releases } from './fixture.js';
@@ -26,3 +27,10 @@ export const blockingReleases: Releases & { readonly withUsers: true } = {
   ...(isSimulated ? drawn<Releases>([{}, { cluster0: '6.0', cluster1: '7.0' }])[0] : {}),
   withUsers: true,
 };
+
+const [sourceRelease, destinationRelease] = await Promise.all(
+  (['source', 'destination'] as const).map((side) => backendVersion(undefined, side)),
+);
+
+/** Whether the second cluster can be a source for the first one: none can migrate to an older release. */
+export const canGoBack = sourceRelease?.[0] === destinationRelease?.[0];

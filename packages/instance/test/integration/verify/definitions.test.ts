@@ -57,7 +57,7 @@ const found = [
 ].map((one) => ({ ...one, _id: null, paths: [], proven: true }));
 
 /** From 6.0 on, servers keep the last index of a shard key. */
-const keepsKeyIndex = (await backendVersion())[0] >= 6;
+const keepsKeyIndex = (await backendVersion(undefined, 'destination'))[0] >= 6;
 /** Until the commit is sealed, the engine itself restores everything but shard keys, and what these need. */
 const beyondReread = found.filter(
   (one) => one.kind === 'shardKey' || (keepsKeyIndex && 'detail' in one && one.detail === 'finer is extra'),
