@@ -17,6 +17,7 @@ import { ReconciledCatalogs } from './reconciled-catalogs.js';
 import { ShardWaker } from './shard-waker.js';
 import { skipping } from './skip-indexes.js';
 import { StoredWatermark } from './stored-watermark.js';
+import { watchForBuilds } from './watch-for-builds.js';
 
 /**
  * Idle shards hold the DDL watermark back. After this long without progress, the leader checks whether to wake them.
@@ -81,6 +82,7 @@ export class DdlLeader {
 
   /** Follows DDL changes until the signal aborts; rejects with the first failure. */
   async run(stop: AbortSignal): Promise<void> {
+    const filter = filterOf(this.deps.watch.view.record);
     await runTogether(stop, [
       (signal) => this.#watcher.run(signal),
       (signal) => this.#applier.run(signal),
@@ -88,6 +90,7 @@ export class DdlLeader {
       (signal) => this.#wakeShards(signal),
       (signal) => this.#takeUnknown(signal),
       (signal) => this.#catalogs.run(signal),
+      (signal) => watchForBuilds(this.deps, filter, () => this.#catalogs.compareSoon(), signal),
     ]);
   }
 

@@ -153,6 +153,18 @@ describe('an index that the source is still building', () => {
     expect(await names(destination, 'finished')).toEqual(['_id_']);
   });
 
+  it('keeps a commit from being offered, however rarely the catalogs are compared', async () => {
+    await using instance = await fixture.startInstance({ catalogInterval_seconds: 3_600 });
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    const [ended] = await beginUnique();
+    expect(await untilNamed(instance)).toMatch(/^The source is still building a_1 of shop\.orders\./);
+    await source.dropIndex('a_1');
+    expect(await ended).toMatchObject({ code: 276 });
+    await instance.commitWhenOffered();
+    expect(await names(destination, 'finished')).toEqual(['_id_']);
+  });
+
   it('holds a commit that has begun by its name, until it has failed', async () => {
     await using instance = await fixture.startInstance({ catalogInterval_seconds: 3_600 });
     await instance.accepted('start', startBody());

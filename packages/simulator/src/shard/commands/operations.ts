@@ -71,7 +71,8 @@ function operations(context: CommandContext, withIdleSessions = true): Doc[] {
         ['active', false],
       ]),
   );
-  return [runningOperation(context), ...idle, ...state.coordinators.shown, ...movesOf(state)];
+  const builds = state.builds.shown(state.diagnosticHost, new Date(state.now()).toISOString());
+  return [runningOperation(context), ...idle, ...state.coordinators.shown, ...movesOf(state), ...builds];
 }
 
 /** Moves of chunks that this shard gives away. Releases before 8.0 were not seen to. */

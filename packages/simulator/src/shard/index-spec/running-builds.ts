@@ -1,16 +1,21 @@
-import { Binary } from 'bson';
+import { Binary, Int32 } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
+import { doc } from '../../node/doc-fields.js';
 import { isInternalDatabase } from '../../node/user-write-block.js';
 import type { FailPoint } from '../../wire/fail-point.js';
 import { waitWithin } from '../command-limits.js';
 import type { Interruption } from '../interruption.js';
 import { makeUuid } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
+import { splitNamespace } from '../storage/namespace.js';
 import { uuidText } from '../uuid-text.js';
 
 /** Indexes of one command that are being built. */
 export interface RunningBuild {
+  readonly namespace: string;
+  /** Counts the builds of this member. */
+  readonly number: number;
   readonly uuid: Binary;
   readonly specs: readonly Doc[];
   /** Resolves when the build has succeeded or failed. */
@@ -26,6 +31,7 @@ export class RunningBuilds {
   point: FailPoint | null = null;
   readonly #running = new Map<string, RunningBuild[]>();
   #ended = new AbortController();
+  #count = 0;
 
   constructor(private readonly interruption: Interruption) {}
 
@@ -38,6 +44,27 @@ export class RunningBuilds {
   /** The builds of a collection, in the order of their beginning. */
   of({ uuid }: Built): readonly RunningBuild[] {
     return this.#running.get(uuid.toString('hex')) ?? [];
+  }
+
+  /** The threads that build, as `$currentOp` of 8.0.10 shows them. */
+  shown(host: string, time: string): Doc[] {
+    return [...this.#running.values()]
+      .flat()
+      .map(({ namespace, number, specs }) =>
+        doc(
+          ['type', 'op'],
+          ['host', host],
+          ['desc', `IndexBuildsCoordinatorMongod-${number}`],
+          ['active', false],
+          ['currentOpTime', time],
+          ['isFromUserConnection', false],
+          ['opid', new Int32(1_000 + number)],
+          ['op', 'command'],
+          ['ns', namespace],
+          ['redacted', false],
+          ['command', doc(['createIndexes', splitNamespace(namespace).collection], ['indexes', [...specs]])],
+        ),
+      );
   }
 
   /** Whether an index of the collection is not built at once. */
@@ -67,7 +94,10 @@ export class RunningBuilds {
       if (end.aborted) throw aborted(dropped.signal.aborted ? String(dropped.signal.reason) : 'User write blocking');
       return finish();
     });
-    const build = { uuid: makeUuid(), specs, ended, abort: (reason: string) => dropped.abort(reason) };
+    const { namespace } = collection;
+    this.#count += 1;
+    const abort = (reason: string): void => dropped.abort(reason);
+    const build = { namespace, number: this.#count, uuid: makeUuid(), specs, ended, abort };
     this.#running.set(collection.uuid.toString('hex'), [...this.of(collection), build]);
     await this.#wait(ended, request);
     return ended;

@@ -12,14 +12,18 @@ it('an index that is being built is listed with its build, refuses other changes
   await fixture.run('db', { insert: 'c', documents: [{ _id: 1, a: 1 }] });
   const listed = async () =>
     JSON.stringify(await fixture.json('db', { listIndexes: 'c', includeBuildUUIDs: true })).includes('buildUUID');
+  const ofBuild = { currentOp: 1, desc: 'IndexBuildsCoordinatorMongod-1' };
+  const threads = async () => ((await fixture.json('admin', ofBuild)) as { inprog: unknown[] }).inprog;
   point.configure(doc(['mode', 'alwaysOn']));
   const given = failureOf(fixture.run('db', build));
   expect(await listed()).toBe(true);
+  expect(await threads()).toMatchObject([{ ns: 'db.c', active: false, command: { createIndexes: 'c' } }]);
   const change = { collMod: 'c', index: { name: '_id_', hidden: false } };
   expect(await failureOf(fixture.run('db', change))).toMatchObject({ code: 12_587 });
   await fixture.run('db', { dropIndexes: 'c', index: 'a_1' });
   expect(await given).toMatchObject({ code: 276 });
   expect(await listed()).toBe(false);
+  expect(await threads()).toEqual([]);
 });
 
 it('a second command for the same index waits for the build, which goes on when the node steps down', async () => {
