@@ -5,7 +5,7 @@ import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { readBalancer } from '../cluster/balancer.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { type Advice, passed, unchecked, warning } from './examination.js';
-import { unmatchedParts, unmatchedRemaps, viewsWithoutSources } from './match-filter.js';
+import { blindViewsWarning, describeBlindViews, unmatchedParts, unmatchedRemaps } from './match-filter.js';
 import { nameSome } from '../catalog/name-some.js';
 
 /** Reports what the filter matched: the only way to notice a misspelt name before data is missing. */
@@ -40,14 +40,8 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
       `copyInNaturalOrder names what is not migrated: ${nameSome(unordered)}. Check these names.`,
     );
   }
-  const blind = filtered ? viewsWithoutSources(catalog) : [];
-  if (blind.length > 0) {
-    return warning(
-      'viewSourceLeftOut',
-      `The filter excludes what these views read: ${nameSome(blind)}. The views would be empty or incomplete on ` +
-        'the destination. Include what they read, or exclude the views.',
-    );
-  }
+  const blind = filtered ? describeBlindViews(catalog) : null;
+  if (blind !== null) return warning(blindViewsWarning, blind);
   const views = catalog.filter(({ type }) => type === 'view').length;
   const databases = new Set(catalog.map(({ database }) => database)).size;
   const counted =

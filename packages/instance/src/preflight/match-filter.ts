@@ -2,6 +2,7 @@ import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter
 import { remapText } from '@convoy/api/contract/namespace-remap';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { namespaceOf, type Catalog, type CatalogEntry } from '../catalog/namespace.js';
+import { nameSome } from '../catalog/name-some.js';
 import { compileNamespaceFilter } from '../catalog/namespace-filter.js';
 import { viewSources } from '../catalog/view-sources.js';
 
@@ -48,12 +49,27 @@ function pattern(of: NamePattern): string {
   return `/${of.pattern}/${of.options}`;
 }
 
+/** Name of the warning about views without the collections that they read. */
+export const blindViewsWarning = 'viewSourceLeftOut';
+
 /**
- * Views of a catalog that read collections or views outside it: on the destination they lack this data.
- * @returns texts such as `shop.recent (reads shop.orders)`
+ * Names the views of a filtered catalog that read collections or views outside it: on the destination they lack this
+ * data.
+ * @param others namespaces that another warning names
+ * @returns null if there is none
  */
-export function viewsWithoutSources(catalog: Catalog): string[] {
-  const present = new Set(catalog.map(namespaceOf));
+export function describeBlindViews(catalog: Catalog, others: readonly string[] = []): string | null {
+  const blind = viewsWithoutSources(catalog, others);
+  if (blind.length === 0) return null;
+  return (
+    `The filter excludes what these views read: ${nameSome(blind)}. The views would be empty or incomplete on ` +
+    'the destination. Include what they read, or exclude the views.'
+  );
+}
+
+/** @returns texts such as `shop.recent (reads shop.orders)` */
+function viewsWithoutSources(catalog: Catalog, others: readonly string[]): string[] {
+  const present = new Set([...catalog.map(namespaceOf), ...others]);
   return catalog
     .filter(({ type }) => type === 'view')
     .flatMap((view) => {

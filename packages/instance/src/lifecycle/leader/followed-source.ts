@@ -3,6 +3,7 @@ import { chosenWarning, describeChosen, withChosenIndexes } from '../../catalog/
 import { describeLeftOut, timeSeriesWarning } from '../../catalog/read/left-out.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
+import { blindViewsWarning, describeBlindViews } from '../../preflight/match-filter.js';
 import { readSettledCatalog } from '../../preflight/settled-catalog.js';
 import { filterOf, type LeaderDependencies } from '../migration/migration-dependencies.js';
 import { recordWarning } from '../migration/recorded-warnings.js';
@@ -27,6 +28,7 @@ export class FollowedSource {
     refuseUnsupported(report);
     await this.#warn(chosenWarning, describeChosen(chosen), signal);
     await this.#warn(timeSeriesWarning, describeLeftOut(report), signal);
+    await this.#warn(blindViewsWarning, this.#blindViews(report), signal);
     await forgetSkipped(this.deps, report.catalog, signal);
     return report.catalog;
   }
@@ -41,6 +43,13 @@ export class FollowedSource {
     return report;
   }
 
+  /** A user may create a view of what the filter excludes. */
+  #blindViews({ catalog, timeSeries }: CatalogReport): string | null {
+    const { includeNamespaces, excludeNamespaces } = this.deps.watch.view.record.options;
+    if (includeNamespaces.length + excludeNamespaces.length === 0) return null;
+    return describeBlindViews(catalog, timeSeries);
+  }
+
   /** @param description null when there is nothing to warn of any more */
   async #warn(warning: string, description: string | null, signal: AbortSignal): Promise<void> {
     const { watch, runtime } = this.deps;
@@ -50,6 +59,8 @@ export class FollowedSource {
       runtime.logger.warn({ event: 'indexesChosen', description }, 'the choices of the start count for indexes');
     if (description !== null && warning === timeSeriesWarning)
       runtime.logger.warn({ event: 'timeSeriesLeftOut', description }, 'a new time series is not migrated');
+    if (description !== null && warning === blindViewsWarning)
+      runtime.logger.warn({ event: 'viewSourceLeftOut', description }, 'a view reads what the filter excludes');
     await recordWarning(this.deps, warning, description, signal);
   }
 }

@@ -60,3 +60,20 @@ it('a time series that appears during the migration is left out with a warning, 
   ).toEqual(['latest', 'orders']);
   expect(await migrated.collection<{ _id: number }>('orders').distinct('_id')).toEqual([1, 2]);
 });
+
+it('a view that somebody creates on an excluded time series is named, until it is dropped', async () => {
+  const shop = fixture.cluster0.client.db('shop');
+  await shop.collection<{ _id: number }>('orders').insertOne({ _id: 1 });
+  await makeSeries();
+  await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
+  await instance.accepted('start', startBody({ excludeNamespaces: [{ database: 'shop', collections: ['readings'] }] }));
+  await instance.untilCanCommit();
+  const warned = async () =>
+    (await instance.progress()).warnings?.find(({ name }) => name === 'viewSourceLeftOut')?.description;
+  expect(await warned()).toBeUndefined();
+  await shop.createCollection('latest', { viewOn: 'readings', pipeline: [{ $limit: 1 }] });
+  await expect.poll(warned).toMatch(/excludes .*: shop\.latest \(reads shop\.readings\)\./);
+  await shop.collection('latest').drop();
+  await expect.poll(warned).toBeUndefined();
+  await instance.commitWhenOffered();
+});
