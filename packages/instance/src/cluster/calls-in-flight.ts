@@ -17,6 +17,14 @@ export class ClientClosedError extends Error {
 /** No answer within Convoy's time limit: the node may have executed the call or not. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
+
+  /** @param wait who did not answer, and to what; null where the message says it */
+  constructor(
+    message: string,
+    readonly wait: Wait | null = null,
+  ) {
+    super(message);
+  }
 }
 
 interface Call {
@@ -91,7 +99,8 @@ export class CallsInFlight {
     const limit_ms = (options.maxTime_ms ?? 0) + silent_ms;
     return setTimeout(() => {
       this.limits.exceeded(kind, silent_ms);
-      controller.abort(new NoAnswerError(`No answer from ${this.label} to ${kind} within ${limit_ms} ms`));
+      const wait = { from: this.label, what: kind };
+      controller.abort(new NoAnswerError(`No answer from ${this.label} to ${kind} within ${limit_ms} ms`, wait));
     }, limit_ms);
   }
 

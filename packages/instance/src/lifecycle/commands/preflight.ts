@@ -4,6 +4,7 @@ import { asUnavailable } from '../../cluster/connection-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { reportStart } from '../../preflight/check-start.js';
+import { repeatUnanswered } from '../../preflight/repeat-unanswered.js';
 import type { PreflightItem, PreflightReport } from '../../preflight/report.js';
 import { type ClusterName, connectConfigured, connectSource, requireClusterName } from '../migration/clusters.js';
 
@@ -33,7 +34,7 @@ export async function preflight(
       return { canStart: false, items };
     }
     const { cluster, refused } = source.value;
-    const report = await reportStart({
+    const input = {
       source: cluster,
       destination: destination.value,
       request,
@@ -41,7 +42,8 @@ export async function preflight(
       memoryBytesMax,
       openNextSource: () => connectSource(config, destinationName, config.sourceAccess, signal),
       ...(syncUser === undefined ? {} : { syncUser }),
-    });
+    };
+    const report = await repeatUnanswered(() => reportStart(input), destinationName, signal);
     return refused === null ? report : withRefusal(report, refused);
   } finally {
     if (source.status === 'fulfilled') await source.value.cluster.close();
