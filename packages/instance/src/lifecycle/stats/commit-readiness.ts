@@ -1,5 +1,6 @@
 import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import { nameSome } from '../../catalog/name-some.js';
 import type { TaskStats } from './task-stats.js';
 
 /**
@@ -9,7 +10,7 @@ import type { TaskStats } from './task-stats.js';
 export const offeredLagMax_seconds = 2 * steadyLagMax_seconds;
 
 /** The stats of a task that decide whether it is ready. */
-export type JudgedStats = Pick<TaskStats, 'copyDone' | 'followsStream' | 'lag_seconds'>;
+export type JudgedStats = Pick<TaskStats, 'copyDone' | 'copying' | 'followsStream' | 'lag_seconds'>;
 
 /**
  * Judges whether the own tasks are ready to commit: copied, following their streams, near the source. Ready tasks stay
@@ -37,7 +38,7 @@ export class CommitReadiness {
 function missingOf(stats: readonly JudgedStats[], tasks: number, lagMax_seconds: number): OwnBlocker[] {
   const missing: OwnBlocker[] = [];
   if (stats.length !== tasks) missing.push(blockedBy('notStarted', 'its work has not begun yet'));
-  if (stats.some(({ copyDone }) => !copyDone)) missing.push(blockedBy('copying', 'collections are still being copied'));
+  if (stats.some(({ copyDone }) => !copyDone)) missing.push(blockedBy('copying', copyingText(stats)));
   if (stats.some(({ followsStream }) => !followsStream))
     missing.push(blockedBy('streamSilent', 'the change stream has not answered yet'));
   const lag_seconds = Math.max(0, ...stats.map((one) => one.lag_seconds));
@@ -46,4 +47,10 @@ function missingOf(stats: readonly JudgedStats[], tasks: number, lagMax_seconds:
     missing.push(blockedBy('lag', description, { value: lag_seconds, limit: lagMax_seconds }));
   }
   return missing;
+}
+
+/** Also names the collections, for example those that somebody replaces again and again. */
+function copyingText(stats: readonly JudgedStats[]): string {
+  const names = new Set(stats.flatMap(({ copying = [] }) => copying));
+  return `collections are still being copied${names.size === 0 ? '' : `: ${nameSome([...names].sort())}`}`;
 }

@@ -10,6 +10,8 @@ export interface TaskStats {
   copiedBytes: number;
   copiedDocuments: number;
   copyDone: boolean;
+  /** The collections that are not copied yet, also because they have taken the place of others. */
+  copying?: readonly string[];
   eventsApplied: number;
   /** The stream has shown its position since this process follows it; the lag means nothing before. */
   followsStream: boolean;

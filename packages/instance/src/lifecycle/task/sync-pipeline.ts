@@ -189,6 +189,7 @@ export class SyncPipeline {
     return {
       ...copyStats(this.#followed.tables.values()),
       copyDone: this.#followed.copyDone && this.#rereads.ofRecordOrder === 0,
+      copying: this.#followed.copying,
       eventsApplied,
       followsStream: stream.isFollowed,
       lag_seconds: lagBehind(sourceTime, this.#checkpoint.time(), this.#commitTime),

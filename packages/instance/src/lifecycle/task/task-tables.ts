@@ -29,6 +29,11 @@ export class TaskTables {
     return true;
   }
 
+  /** The collections that are not copied yet. */
+  get copying(): string[] {
+    return [...this.tables.values()].flatMap(({ done, collection }) => (done ? [] : [namespaceOf(collection)]));
+  }
+
   /**
    * Whether everything is copied that can be, given what is known up to a time. Some collections get their name, or are
    * created, later. Some reads that are not at one time end later.

@@ -18,6 +18,12 @@ describe('a commit would succeed', () => {
       2,
       ['collections are still being copied'],
     ],
+    [
+      'not while collections are being copied, which it names once each',
+      ['b', 'a'].map((name) => ({ ...ready, copyDone: false, copying: [`shop.${name}`, 'shop.c'] })),
+      2,
+      ['collections are still being copied: shop.a, shop.b, shop.c'],
+    ],
     ['not while a task is more than 30 s behind', [ready, behind(31)], 2, ['changes are 31 s behind (limit 30 s)']],
     [
       'not while a task does not follow its stream yet',
