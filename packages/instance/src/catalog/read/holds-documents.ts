@@ -6,6 +6,10 @@ export async function holdsDocuments(
   { database, name }: { database: string; name: string },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const reply = await router.command(database, { find: name, limit: 1, projection: { _id: 1 } }, { signal });
+  const reply = await router.command(
+    database,
+    { find: name, limit: 1, singleBatch: true, projection: { _id: 1 } },
+    { signal },
+  );
   return (reply.cursor as { firstBatch: unknown[] }).firstBatch.length > 0;
 }

@@ -71,31 +71,35 @@ async function keepWarning(deps: LeaderDependencies, signal: AbortSignal): Promi
 
 /** @returns null while nothing is worth a warning */
 async function described(
-  { source, destination, watch }: LeaderDependencies,
+  deps: LeaderDependencies,
   lasting: readonly BuildUnderWay[],
   signal: AbortSignal,
 ): Promise<string | null> {
-  const sides = [source, destination] as const;
-  const parts = await Promise.all(
-    sides.map(async (cluster, side) => {
-      const own = lasting.filter((build) => build.cluster === (side === 0 ? 'source' : 'destination'));
-      if (own.length === 0) return [];
-      const named = nameSome(
-        own.flatMap(({ database, name, indexes }) => indexes.map((index) => `${index} of ${database}.${name}`)),
-      );
-      const away = await membersAway(cluster, { signal });
-      // After the copy all indexes are built: progress shows how far they are.
-      if (side === 1 && away.length === 0 && awaitsIndexes(watch.view.record)) return [];
-      const reason = away.length === 0 ? '' : ` Members do not answer: ${away.join(', ')}.`;
-      return side === 0
-        ? [`The source is still building ${named}.${reason} To go on without an index, drop it there.`]
-        : [`The destination is still building ${named}.${reason} ${quorum}`];
+  const { watch } = deps;
+  const [ofSource, ofDestination] = await Promise.all(
+    (['source', 'destination'] as const).map(async (cluster) => {
+      const builds = lasting.filter((build) => build.cluster === cluster);
+      return { builds, away: builds.length === 0 ? [] : await membersAway(deps[cluster], { signal }) };
     }),
   );
-  const texts = parts.flat();
+  const texts: string[] = [];
+  if (ofSource !== undefined && ofSource.builds.length > 0)
+    texts.push(`The source is still building ${namesOf(ofSource)} To go on without an index, drop it there.`);
+  // After the copy all indexes are built: progress shows how far they are.
+  const isShownByProgress = awaitsIndexes(watch.view.record) && ofDestination?.away.length === 0;
+  if (ofDestination !== undefined && ofDestination.builds.length > 0 && !isShownByProgress)
+    texts.push(`The destination is still building ${namesOf(ofDestination)} ${quorum}`);
   return texts.length === 0
     ? null
     : [...texts, 'Until then no commit is offered, and one that has begun waits.'].join(' ');
+}
+
+/** Names the indexes of builds, and the members that do not answer. */
+function namesOf({ builds, away }: { builds: readonly BuildUnderWay[]; away: readonly string[] }): string {
+  const named = builds.flatMap(({ database, name, indexes }) =>
+    indexes.map((index) => `${index} of ${database}.${name}`),
+  );
+  return `${nameSome(named)}.${away.length === 0 ? '' : ` Members do not answer: ${away.join(', ')}.`}`;
 }
 
 const quorum = 'A build ends once a majority of the voting members has it; one that began before may need all of them.';

@@ -3,6 +3,7 @@ import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
+import { holdsDocuments } from '../../catalog/read/holds-documents.js';
 import { readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
@@ -54,19 +55,9 @@ async function isEmptied(
   entry: CatalogEntry,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { source, destination } = clusters;
-  if (await hasDocuments(clusters, source, entry, signal)) return false;
-  return hasDocuments(clusters, destination, remap.onDestination(entry), signal);
-}
-
-async function hasDocuments(
-  { runtime }: BothClusters,
-  { router }: ClusterClient,
-  { database, name }: CatalogEntry,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const find = { find: name, limit: 1, singleBatch: true, projection: { _id: 1 } };
-  const look = () => router.command(database, find, { signal });
-  const reply = await runtime.retrying('look for documents', look, signal);
-  return ((reply.cursor as { firstBatch?: unknown[] } | undefined)?.firstBatch ?? []).length > 0;
+  const { runtime, source, destination } = clusters;
+  const hasDocuments = ({ router }: ClusterClient, collection: Pick<CatalogEntry, 'database' | 'name'>) =>
+    runtime.retrying('look for documents', () => holdsDocuments(router, collection, signal), signal);
+  if (await hasDocuments(source, entry)) return false;
+  return hasDocuments(destination, remap.onDestination(entry));
 }
