@@ -9,7 +9,7 @@ const found: PreflightReport = { canStart: true, items: [] };
 const silence = (from: string): NoAnswerError => new NoAnswerError('silent', { from, what: 'find of shop.orders' });
 
 /** A check that fails in these ways, one after the other, and then finds something. */
-function checkAfter(...failures: unknown[]): { check: () => Promise<PreflightReport>; left: unknown[] } {
+function checkAfter(...failures: Error[]): { check: () => Promise<PreflightReport>; left: Error[] } {
   const check = () => (failures.length > 0 ? Promise.reject(failures.shift()) : Promise.resolve(found));
   return { check, left: failures };
 }
