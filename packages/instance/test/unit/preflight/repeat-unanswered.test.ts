@@ -10,7 +10,10 @@ const silence = (from: string): NoAnswerError => new NoAnswerError('silent', { f
 
 /** A check that fails in these ways, one after the other, and then finds something. */
 function checkAfter(...failures: Error[]): { check: () => Promise<PreflightReport>; left: Error[] } {
-  const check = () => (failures.length > 0 ? Promise.reject(failures.shift()) : Promise.resolve(found));
+  const check = () => {
+    const failure = failures.shift();
+    return failure === undefined ? Promise.resolve(found) : Promise.reject(failure);
+  };
   return { check, left: failures };
 }
 
