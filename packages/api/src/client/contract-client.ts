@@ -2,10 +2,18 @@ import { z } from 'zod';
 import { ConvoyError } from '../errors/convoy-error.js';
 import { type FleetProgress, fleetProgressSchema } from '../contract/fleet-progress.js';
 import type { CommandName } from '../contract/commands.js';
+import { type Inventory, inventoryReplySchema } from '../contract/inventory.js';
 import { progressSchema } from '../contract/progress.js';
 import { failureReplySchema, type ProgressReply, type SuccessReply, successReplySchema } from '../contract/reply.js';
 import type { StartRequestBody } from '../contract/start-request.js';
-import { commandPath, LOGS_PATH, NAMESPACES_PATH, PROGRESS_PATH, REPORT_PATH } from '../http/operations.js';
+import {
+  commandPath,
+  INVENTORY_PATH,
+  LOGS_PATH,
+  NAMESPACES_PATH,
+  PROGRESS_PATH,
+  REPORT_PATH,
+} from '../http/operations.js';
 import { type FleetLogRecord, logsReplySchema } from '../contract/log-record.js';
 import { type MigrationReport, reportReplySchema } from '../contract/migration-report.js';
 import { namespacesReplySchema } from '../contract/watching.js';
@@ -117,6 +125,15 @@ export class ContractClient {
   /** The report of the migration; only coordinators serve it. */
   async report(call?: CallOptions): Promise<MigrationReport> {
     return (await this.#call('GET', REPORT_PATH, undefined, reportReplySchema, call)).report;
+  }
+
+  /**
+   * What both clusters have besides data, and what Convoy does about it.
+   * @param query `source`, `destination` and `carry`, which count before a start
+   */
+  async inventory(query: Readonly<Record<string, string>> = {}, call?: CallOptions): Promise<Inventory> {
+    const path = `${INVENTORY_PATH}?${new URLSearchParams(query).toString()}`;
+    return (await this.#call('GET', path, undefined, inventoryReplySchema, call)).inventory;
   }
 
   /** The last warnings and errors of all processes, oldest first; only coordinators serve them. */

@@ -26,6 +26,8 @@ const reasons = [
   'definitions',
   /** A cluster's feature compatibility version was changed so that a commit is refused. */
   'featureVersion',
+  /** What `carry` asks for cannot be carried. */
+  'carry',
   /** The instance reports that it is not ready. */
   'notReady',
   /** The instance does not know yet that all others are ready. */

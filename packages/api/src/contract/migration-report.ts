@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { commitBlockerSchema } from './commit-blocker.js';
+import { handOverSchema } from './hand-over.js';
 import { historySchema } from './history.js';
+import { inventorySchema } from './inventory.js';
 import { migrationStates, warningSchema } from './progress.js';
 
 const amount = z.number().nonnegative();
@@ -47,6 +49,8 @@ export const migrationReportSchema = z.object({
   ),
   warnings: z.array(warningSchema),
   commitBlockers: z.array(commitBlockerSchema),
+  handOver: handOverSchema.nullable(),
+  inventory: inventorySchema.nullable().describe('Null until an instance has read it.'),
   history: historySchema.nullable(),
 });
 

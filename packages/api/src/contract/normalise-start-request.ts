@@ -1,5 +1,6 @@
 import { ConvoyError } from '../errors/convoy-error.js';
 import { canonicalJson, sortedSet } from './canonical-json.js';
+import { carriedKindsOf, normaliseCarry } from './carry.js';
 import { type DocumentFilter, filterText } from './document-filter.js';
 import type { NamePattern, NamespaceSelector } from './filter.js';
 import { given } from './given.js';
@@ -12,7 +13,8 @@ import { blockedClusters, normaliseWriteBlocking } from './write-blocking.js';
  * Checks the rules between options that need no cluster, and sorts lists and letters whose order has no meaning.
  * @throws ConvoyError `sourceEqualsDestination`, `buildIndexesNeverWithReversible`,
  * `excludeHashedWithReversible`, `documentFilterWithReversible`,
- * `namespaceRemapWithReversible`, `indexChoicesWithReversible` or `reversibleNeedsWriteBlocking`
+ * `namespaceRemapWithReversible`, `indexChoicesWithReversible`, `reversibleNeedsWriteBlocking` or
+ * `carryWithNamespaceRemap`
  */
 export function normaliseStartRequest(request: StartRequest): StartRequest {
   checkOptionRules(request);
@@ -34,6 +36,7 @@ export function normaliseStartRequest(request: StartRequest): StartRequest {
       sharding: request.sharding && normaliseSharding(request.sharding),
       documentFilter: request.documentFilter && normaliseFilters(request.documentFilter),
       namespaceRemap: request.namespaceRemap && normaliseRemap(request.namespaceRemap),
+      carry: normaliseCarry(request.carry),
     }),
     verification: { enabled: request.verification.enabled },
   };
@@ -41,6 +44,7 @@ export function normaliseStartRequest(request: StartRequest): StartRequest {
 
 function checkOptionRules(request: StartRequest): void {
   if (request.source === request.destination) throw new ConvoyError('sourceEqualsDestination');
+  refuseRenamedAccess(request);
   if (!request.reversible) return;
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
   if (request.buildIndexes.startsWith('excludeHashed')) throw new ConvoyError('excludeHashedWithReversible');
@@ -48,6 +52,13 @@ function checkOptionRules(request: StartRequest): void {
   if (request.documentFilter !== undefined) throw new ConvoyError('documentFilterWithReversible');
   if (request.namespaceRemap !== undefined) throw new ConvoyError('namespaceRemapWithReversible');
   if (!blockedClusters(request.enableUserWriteBlocking).source) throw new ConvoyError('reversibleNeedsWriteBlocking');
+}
+
+/** Roles and the shapes of queries name databases and collections, and Convoy changes neither. */
+function refuseRenamedAccess({ carry, namespaceRemap }: StartRequest): void {
+  const kinds = carriedKindsOf(carry);
+  if (namespaceRemap !== undefined && (kinds.has('usersAndRoles') || kinds.has('querySettings')))
+    throw new ConvoyError('carryWithNamespaceRemap');
 }
 
 /** The choices about single indexes; the default is absent, as in the requests of earlier releases. */

@@ -23,6 +23,7 @@ const optionNames = [
   'sharding',
   'documentFilter',
   'namespaceRemap',
+  'carry',
   'verification',
 ] as const satisfies readonly (keyof StartRequest)[];
 

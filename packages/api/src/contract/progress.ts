@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { commitBlockerSchema } from './commit-blocker.js';
 import { currentStepSchema } from './current-step.js';
+import { handOverSchema } from './hand-over.js';
 import { HOT_DOCUMENTS_MAX, hotDocumentSchema } from './hot-documents.js';
 import { verificationPhases } from './verification.js';
 import { waitingSchema } from './waiting.js';
@@ -109,6 +110,9 @@ export const progressSchema = z.object({
     .max(HOT_DOCUMENTS_MAX)
     .nullable()
     .describe('Documents that change more often than their apply worker sends writes, the fastest first.'),
+  handOver: handOverSchema
+    .nullable()
+    .describe('Where consumers of change streams go over to the destination; null until the commit has opened it.'),
   startedAt: z.string().nullable().describe('When the migration started, ISO 8601.'),
   options: z
     .record(z.string(), z.unknown())
@@ -173,6 +177,7 @@ export function idleProgress(): Progress {
     currentStep: null,
     sourceWrites: null,
     hotDocuments: null,
+    handOver: null,
     startedAt: null,
     options: null,
     metadataRemoved: null,

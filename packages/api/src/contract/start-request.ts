@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { carrySchema } from './carry.js';
 import { documentFiltersSchema } from './document-filter.js';
 import { namespaceFilterSchema, namespaceSelectorSchema } from './filter.js';
 import { namespaceRemapSchema } from './namespace-remap.js';
@@ -68,6 +69,9 @@ export const startRequestSchema = z.strictObject({
   namespaceRemap: namespaceRemapSchema
     .optional()
     .describe('Databases and collections that get another name on the destination. Filters name the source.'),
+  carry: carrySchema
+    .optional()
+    .describe('What the commit takes along besides the collections: users, zones, settings. Nothing by default.'),
   verification: verificationSchema.default({ enabled: true }),
 });
 

@@ -11,6 +11,15 @@ export const optionErrors = entriesOf(422, {
     'The linear-time regex engine cannot compile a pattern of the filter. ' +
     'Do not use back-references or look-around.',
   documentFilterInvalid: 'A query of documentFilter cannot decide by a document alone. Use comparisons of fields only.',
+  filterNamesServerDatabase:
+    'includeNamespaces names admin, config or local: they belong to the cluster itself, and Convoy does not migrate ' +
+    'their collections. Leave them out, and copy what you need of them by hand.',
+  carryNotPossible:
+    'carry asks for something that these clusters cannot give or take. Correct what the description names, or leave ' +
+    'it out of carry.',
+  carryWithNamespaceRemap:
+    'Users, roles and query settings name databases, which namespaceRemap changes. ' +
+    'Leave usersAndRoles and querySettings out of carry, or leave out namespaceRemap.',
   keepBalancerNeedsRouter:
     'keepBalancer needs a sharded source that Convoy reads through its routers. ' +
     'Set sourceAccess to router, or leave out keepBalancer.',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { describedOrderSchema } from '../contract/copy-order.js';
 import { historySchema } from '../contract/history.js';
+import { inventorySchema } from '../contract/inventory.js';
 import { LOG_RECORDS_MAX, logRecordSchema } from '../contract/log-record.js';
 import { partitionCountsSchema } from './instance-stats.js';
 
@@ -95,10 +96,13 @@ export const sourceListingSchema = answerSchema.extend({
 /** The preflight checks for given options, without a start. */
 export const startCheckSchema = answerSchema.extend({ report: preflightDetailsSchema.nullable() });
 
+/** What both clusters have besides data. */
+export const inventoryDetailsSchema = answerSchema.extend({ inventory: inventorySchema.nullable() });
+
 /**
  * Details that instances publish besides reports, because they are too large to send several times a second. Each
  * instance publishes its own `namespaces`, `preflight` and `logs`; the leader publishes the fleet's `history`
- * and the answers to questions before a start.
+ * and the answers to questions of coordinators.
  */
 export const detailSchemas = {
   namespaces: namespacesDetailsSchema,
@@ -107,10 +111,11 @@ export const detailSchemas = {
   logs: logsDetailsSchema,
   sourceListing: sourceListingSchema,
   startCheck: startCheckSchema,
+  inventory: inventoryDetailsSchema,
 };
 
 /** Topics of which the fleet has one, whoever publishes it. */
-export const fleetTopics: readonly DetailTopic[] = ['history', 'sourceListing', 'startCheck'];
+export const fleetTopics: readonly DetailTopic[] = ['history', 'sourceListing', 'startCheck', 'inventory'];
 
 /** Topic of published details. */
 export type DetailTopic = keyof typeof detailSchemas;

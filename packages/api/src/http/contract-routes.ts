@@ -2,12 +2,14 @@ import { Readable } from 'node:stream';
 import fp from 'fastify-plugin';
 import type { FastifyInstance } from 'fastify';
 import { commandNames } from '../contract/commands.js';
+import type { InventoryReply } from '../contract/inventory.js';
+import { inventoryRequest } from '../contract/inventory-request.js';
 import { type Mismatch, parseMismatchQuery } from '../contract/mismatch.js';
 import type { ProgressReply, SuccessReply } from '../contract/reply.js';
 import type { ContractService } from './contract-service.js';
 import { useFailureReplies } from './failure-replies.js';
 import type { ProgressScope } from './json-schema.js';
-import { commandPath, LINES_TYPE, MISMATCHES_PATH, OPENAPI_PATH, PROGRESS_PATH } from './operations.js';
+import { commandPath, INVENTORY_PATH, LINES_TYPE, MISMATCHES_PATH, OPENAPI_PATH, PROGRESS_PATH } from './operations.js';
 import { openApiDocument } from './openapi.js';
 import { acceptCommand } from './accept-command.js';
 import { ConvoyError } from '../errors/convoy-error.js';
@@ -73,6 +75,10 @@ function serveContract(app: FastifyInstance, options: ContractRoutesOptions): vo
     const lines = await started(linesOf(service.mismatches(parseMismatchQuery(request.query))));
     void reply.header('cache-control', 'no-store').type(LINES_TYPE);
     return reply.send(Readable.from(lines));
+  });
+  app.get(INVENTORY_PATH, async (request, reply): Promise<InventoryReply> => {
+    void reply.header('cache-control', 'no-store');
+    return { success: true, inventory: await service.inventory(inventoryRequest(request.query)) };
   });
   const document = openApiDocument(options.scope ?? 'instance');
   app.get(OPENAPI_PATH, () => document);

@@ -1,3 +1,4 @@
+import type { Inventory } from '../contract/inventory.js';
 import type { Mismatch, MismatchQuery } from '../contract/mismatch.js';
 import type { Progress } from '../contract/progress.js';
 import type { StartRequest } from '../contract/start-request.js';
@@ -33,6 +34,12 @@ export interface ContractService<Report extends Progress = Progress> {
   reverse(commandId?: string): Promise<Acceptance>;
   /** The last known values, without waiting for a cluster. Rejects with the cause once the migration has failed. */
   progress(): Promise<Report>;
+  /**
+   * What both clusters have besides data, as they are now.
+   * @param request the options of a start, as long as none is recorded
+   * @throws ConvoyError why the clusters cannot be read
+   */
+  inventory(request: StartRequest): Promise<Inventory>;
   /** Mismatches that the embedded verifier found, also once the migration has failed. */
   mismatches(query: MismatchQuery): AsyncIterable<Mismatch>;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { commandBodySchema } from '../contract/commands.js';
 import { namespaceSelectorSchema, patternSchema } from '../contract/filter.js';
 import { fleetInstanceSchema, fleetProgressSchema, instancesReplySchema } from '../contract/fleet-progress.js';
+import { inventoryReplySchema } from '../contract/inventory.js';
 import { reportReplySchema } from '../contract/migration-report.js';
 import { logsReplySchema } from '../contract/log-record.js';
 import { mismatchSchema } from '../contract/mismatch.js';
@@ -58,6 +59,7 @@ function replySchemas(scope: ProgressScope): Record<string, z.ZodType> {
     VerificationSide: verificationSideSchema,
     Warning: warningSchema,
     Mismatch: mismatchSchema,
+    InventoryReply: inventoryReplySchema,
     ...(scope === 'fleet'
       ? { FleetInstance: fleetInstanceSchema, InstancesReply: instancesReplySchema, ...watchingSchemas }
       : {}),

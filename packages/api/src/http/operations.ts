@@ -12,6 +12,8 @@ export function commandPath(command: CommandName): `/api/v1/${CommandName}` {
 export const PROGRESS_PATH = '/api/v1/progress';
 /** Path of the embedded verifier's mismatches. */
 export const MISMATCHES_PATH = '/api/v1/verification/mismatches';
+/** Path of what both clusters have besides data. */
+export const INVENTORY_PATH = '/api/v1/inventory';
 /** Path of the OpenAPI document. */
 export const OPENAPI_PATH = '/api/v1/openapi.json';
 /** Path that replies while the process is alive. */
@@ -56,6 +58,7 @@ export interface Operation {
     | 'ProgressReply'
     | 'InstancesReply'
     | 'Mismatch'
+    | 'InventoryReply'
     | 'HistoryReply'
     | 'NamespacesReply'
     | 'PreflightReply'
@@ -211,6 +214,19 @@ const operations: readonly Operation[] = [
         { name: 'limit', type: 'integer', description: 'Maximum number of lines; 10000 by default.' },
       ],
       mediaType: LINES_TYPE,
+    },
+  ),
+  operation(
+    'inventory',
+    'InventoryReply',
+    [400, 409, 422, 503],
+    'What both clusters have besides data, indexes, options and shard keys, and what Convoy does about it.',
+    {
+      parameters: [
+        { name: 'source', type: 'string', description: 'Before a start: name of the source; cluster0 by default.' },
+        { name: 'destination', type: 'string', description: 'Name of the destination; cluster1 by default.' },
+        { name: 'carry', type: 'string', description: 'Kinds that a start would carry, separated by commas.' },
+      ],
     },
   ),
   operation('openapi', 'OpenApiDocument', [], 'This document.', { path: OPENAPI_PATH }),

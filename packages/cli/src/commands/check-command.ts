@@ -1,6 +1,8 @@
+import type { Inventory } from '@convoy/api/contract/inventory';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Command } from 'commander';
 import { colouredLines } from '../progress-view/colours.js';
+import { inventoryLines } from '../progress-view/inventory-lines.js';
 import { preflightLines } from '../progress-view/preflight-lines.js';
 import { endWith, exitCodeOf } from './exit-code.js';
 import { interruption } from './interruption.js';
@@ -18,16 +20,20 @@ export function addCheckCommand(program: Command): void {
   const command = program.command('check').description('check whether a migration can start');
   addStartOptions(addSettings(command, checkedSettings))
     .option('--json', 'print the report as JSON')
-    .option('--verbose', 'also list the names that a check counts')
+    .option('--verbose', 'also list the names that a check counts, and what needs no decision')
     .action(async (options: StartOptions & Flags & { json?: boolean; verbose?: boolean }) => {
       const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
       const { preflight } = await import('@convoy/instance/lifecycle/commands/preflight');
       const config = parseInstanceConfig(sourcesOf(settingFlags(options, checkedSettings)));
       const { redisFindings } = await import('./redis-findings.js');
       const ofRedis = redisFindings(config);
-      const { canStart, items } = await preflight(config, parseStartRequest(startBody(options)), interruption());
+      let inventory: Inventory | null = null;
+      const request = parseStartRequest(startBody(options));
+      const onInventory = (found: Inventory): void => void (inventory = found);
+      const { canStart, items } = await preflight(config, request, interruption(), onInventory);
       const report = { canStart, items: [...items, ...ofRedis] };
-      console.log(options.json ? JSON.stringify(report) : colouredLines(preflightLines(report, options)));
+      const lines = [...inventoryLines(inventory, options), ...preflightLines(report, options)];
+      console.log(options.json ? JSON.stringify({ ...report, inventory }) : colouredLines(lines));
       if (!canStart) endWith(exitCodeOf(items.flatMap(({ error }) => error ?? [])));
     });
 }

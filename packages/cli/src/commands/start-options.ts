@@ -5,6 +5,7 @@ import {
   type StartRequestBody,
 } from '@convoy/api/contract/start-request';
 import { writeBlockingValues } from '@convoy/api/contract/write-blocking';
+import { carriedKinds } from '@convoy/api/contract/carry';
 import { given } from '@convoy/api/contract/given';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseJson } from './json-option.js';
@@ -62,6 +63,11 @@ export function addStartOptions(command: Command): Command {
       parseJson,
     )
     .option('--detect-random-id', 'copy large collections with random _ids in the order of their records')
+    .option(
+      '--carry <kinds>',
+      `what the commit takes along: ${carriedKinds.join(', ')}; or a JSON array or @file`,
+      parseCarry,
+    )
     .option('--no-verification', 'do not run the embedded verifier')
     .option('--document-filter <json>', 'queries that choose the documents, as a JSON array or @file', parseJson)
     .option('--sharding <json>', 'sharding document, as JSON or @file', parseJson);
@@ -87,10 +93,17 @@ export function startBody(options: StartOptions): StartRequestBody {
       excludeNamespaces: options.exclude,
       documentFilter: options.documentFilter ?? undefined,
       namespaceRemap: options.remap,
+      carry: options.carry,
       sharding: options.sharding ?? undefined,
       verification: options.verification ? undefined : { enabled: false },
     }),
   };
+}
+
+/** A list of names for the usual case, JSON for a map of shards; the service checks the names. */
+function parseCarry(text: string): StartRequestBody['carry'] {
+  const isJson = text.startsWith('[') || text.startsWith('@');
+  return (isJson ? parseJson(text) : text.split(',').map((kind) => kind.trim())) as StartRequestBody['carry'];
 }
 
 function parseJsonFile(path: string): Partial<StartRequestBody> {

@@ -4,6 +4,7 @@ import { ChartsCard } from './cards/charts-card.js';
 import { ConfirmDialog } from './cards/confirm-dialog.js';
 import { showCommands, showCutOver } from './cards/cut-over-card.js';
 import { showFleet } from './cards/fleet-card.js';
+import { InventoryCard } from './cards/inventory-card.js';
 import { LogsCard } from './cards/logs-card.js';
 import { MismatchesCard } from './cards/mismatches-card.js';
 import { NamespacesCard } from './cards/namespaces-card.js';
@@ -33,6 +34,7 @@ const charts = new ChartsCard();
 const namespaces = new NamespacesCard(api);
 const mismatches = new MismatchesCard(api);
 const logs = new LogsCard(api);
+const inventory = new InventoryCard(api);
 const announcer = new Announcer(byId('announcements'));
 const dialog = new ConfirmDialog(send);
 const start = new StartCard(api, (body) => dialog.ask(startAction, body));
@@ -186,6 +188,8 @@ async function readBeside(): Promise<void> {
     readAccess(),
   ]);
   const started_ms = performance.now();
+  // The leader first has to read both clusters.
+  void inventory.refresh().catch(() => undefined);
   showPreflight(reports.reports);
   showActions();
   if (history.history !== null) {

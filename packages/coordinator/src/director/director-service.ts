@@ -1,5 +1,6 @@
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
+import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
@@ -12,10 +13,14 @@ export type TimedCommand = <Result>(name: CommandName, run: () => Promise<Result
 
 /** The contract's operations on a whole fleet. The caller validates the body of `start`. */
 export class DirectorService implements ContractService<FleetProgress> {
-  /** @param timed runs each command and may measure it */
+  /**
+   * @param timed runs each command and may measure it
+   * @param guide asks the leader, since a coordinator reaches no cluster
+   */
   constructor(
     private readonly director: FleetDirector,
     private readonly timed: TimedCommand,
+    private readonly guide: { inventory(request: StartRequest): Promise<Inventory> },
   ) {}
 
   start(request: StartRequest): Promise<Acceptance> {
@@ -44,6 +49,11 @@ export class DirectorService implements ContractService<FleetProgress> {
     if (failure !== null) throw new ConvoyError(failure.error, failure.errorDescription);
     refuseEmptyFleet(instances, this.director.snapshot());
     return progress;
+  }
+
+  /** @throws ConvoyError why the leader cannot read the clusters; `commandTimedOut`, `redisUnavailable` */
+  inventory(request: StartRequest): Promise<Inventory> {
+    return this.guide.inventory(request);
   }
 
   /**

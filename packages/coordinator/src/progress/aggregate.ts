@@ -125,6 +125,7 @@ function contractFields(
         ? fleetWrites(progresses.map((progress) => progress.sourceWrites))
         : null,
     hotDocuments: fleetHotDocuments(progresses),
+    handOver: leadersOwn(members, (progress) => progress.handOver),
     startedAt: leadersOwn(members, (progress) => progress.startedAt),
     options: leadersOwn(members, (progress) => progress.options),
     metadataRemoved: state === 'COMMITTED' ? progresses.some(({ metadataRemoved }) => metadataRemoved === true) : null,

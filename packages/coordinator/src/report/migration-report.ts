@@ -1,5 +1,6 @@
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { History } from '@convoy/api/contract/history';
+import type { Inventory } from '@convoy/api/contract/inventory';
 import type { MigrationReport } from '@convoy/api/contract/migration-report';
 import { nextStep, nextStepAfterFailure } from '@convoy/api/contract/next-step';
 import type { Failure } from '@convoy/api/fleet/fleet';
@@ -19,6 +20,8 @@ export interface ReportFacts {
   /** Null until the leader has published it. */
   readonly history: History | null;
   readonly namespaces: MergedNamespaces;
+  /** Null while no instance has answered. */
+  readonly inventory: Inventory | null;
 }
 
 /** Builds a report; unknown values are null or empty. */
@@ -51,6 +54,8 @@ export function migrationReport(facts: ReportFacts): MigrationReport {
     instances: instances.map(({ id, state, error }) => ({ id, state, error })),
     warnings: progress.warnings ?? [],
     commitBlockers: progress.commitBlockers ?? [],
+    handOver: progress.handOver,
+    inventory: facts.inventory,
     history,
   };
 }

@@ -3,6 +3,7 @@ import type { MigrationReport } from '@convoy/api/contract/migration-report';
 import { bothNames } from '@convoy/api/contract/namespace-remap';
 import { levelSeries, rateSeries } from '../dashboard/views/chart-series.js';
 import { byteRateText, bytesText, countText, durationText, eventRateText } from '../dashboard/views/quantity.js';
+import { inventoryCells } from '../dashboard/views/inventory-view.js';
 import { markup } from './markup.js';
 import { svgChart } from './svg-chart.js';
 
@@ -40,6 +41,8 @@ ${numbers(report)}
 ${charts(report.history?.points ?? [])}
 ${collections(report.collections)}
 ${warnings(report)}
+${handOver(report.handOver)}
+${inventory(report.inventory)}
 ${timeline(report.history?.timeline ?? [])}
 </body>
 </html>
@@ -88,6 +91,30 @@ function warnings({ warnings: present, commitBlockers }: MigrationReport): strin
   ];
   if (texts.length === 0) return '<h2>Warnings</h2><p class="none">None.</p>';
   return `<h2>Warnings</h2><ul>${texts.map((text) => markup`<li>${text}</li>`).join('\n')}</ul>`;
+}
+
+function handOver(times: MigrationReport['handOver']): string {
+  if (times === null) return '';
+  const row = (name: string, { t, i, at }: { t: number; i: number; at: string }): string =>
+    markup`<div><dt>${name}</dt><dd>Timestamp(${String(t)}, ${String(i)}), ${at}</dd></div>`;
+  return `<h2>Change streams</h2><dl>${row('The source is complete up to', times.source)}${row(
+    'Begin on the destination at',
+    times.destination,
+  )}</dl>`;
+}
+
+function inventory(found: MigrationReport['inventory']): string {
+  if (found === null || found.rows.length === 0) return '';
+  const rows = found.rows.map((row) => {
+    const { kind, name, source, destination, action, description } = inventoryCells(row);
+    const cells = [kind, name, source, destination, `${action}. ${description}`];
+    return `<tr>${cells.map((cell) => markup`<td>${cell}</td>`).join('')}</tr>`;
+  });
+  const more = found.unlisted === 0 ? '' : markup`<p class="none">And ${countText(found.unlisted)} more.</p>`;
+  const heads = ['What', 'Name', `On ${found.source}`, `On ${found.destination}`, 'What Convoy does'];
+  return `<h2>Besides data</h2>
+<table><thead><tr>${heads.map((head) => markup`<th>${head}</th>`).join('')}</tr></thead>
+<tbody>${rows.join('\n')}</tbody></table>${more}`;
 }
 
 function timeline(entries: readonly TimelineEntry[]): string {

@@ -13,6 +13,7 @@ import { serveReport } from '../report/report-routes.js';
 import { cachedDetails } from '../watching/cached-details.js';
 import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
 import { serveEventStream } from '../watching/event-stream.js';
+import { StartGuide } from '../watching/start-guide.js';
 import { serveLogs, serveStartGuide, serveWatching } from '../watching/watching-routes.js';
 import { CoordinatorMetrics } from './fleet-metrics.js';
 import { ProgressEvents } from './progress-events.js';
@@ -44,8 +45,9 @@ export async function createCoordinatorApp({
   metrics = new CoordinatorMetrics(),
 }: CoordinatorAppOptions): Promise<FastifyInstance> {
   const guarded = { ...access, openPrefixes: DASHBOARD_PREFIXES };
+  const guide = new StartGuide(director);
   const app = await createHttpApp({
-    service: new DirectorService(director, (name, run) => metrics.timed(name, run)),
+    service: new DirectorService(director, (name, run) => metrics.timed(name, run), guide),
     scope: 'fleet',
     access: guarded,
     isReady: () => director.isConnected(),
@@ -61,8 +63,8 @@ export async function createCoordinatorApp({
   const details = cachedDetails(director);
   serveWatching(app, director, details, guarded);
   serveLogs(app, director, recentLogs);
-  serveStartGuide(app, director);
-  serveReport(app, director, details);
+  serveStartGuide(app, guide);
+  serveReport(app, director, details, guide);
   await serveDashboard(app);
   app.get(METRICS_PATH, async (request, reply): Promise<string> => {
     const { contentType, body } = metricsReply(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Inventory } from '@convoy/api/contract/inventory';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { isErrorName } from '@convoy/api/errors/table';
@@ -13,19 +14,27 @@ const LOOK_MS = 300;
 const ANSWER_WITHIN_MS = 25_000;
 /** How long a listing serves all pages. */
 const LISTING_SERVES_MS = 60_000;
+/** The same for an inventory, which people look at while they change it. */
+const INVENTORY_SERVES_MS = 15_000;
+/** A report does not wait longer for a new inventory. */
+const REPORT_WAITS_MS = 5_000;
 
 interface Asked {
   readonly id: string;
   readonly at_ms: number;
-  /** Names of the clusters. */
+  /** What was asked for: names of the clusters, or the whole request. */
   readonly key: string;
   /** Rejects when the question did not reach Redis. */
   readonly sent: Promise<void>;
 }
 
-/** What users want to know before a start. The fleet's leader answers, since a coordinator reaches no cluster. */
+/**
+ * What users want to know before a start, and of the clusters at any time. The fleet's leader answers, since a
+ * coordinator reaches no cluster.
+ */
 export class StartGuide {
   #listing: Asked | null = null;
+  #inventory: Asked | null = null;
 
   constructor(
     private readonly director: Pick<FleetDirector, 'ask' | 'details'>,
@@ -60,6 +69,41 @@ export class StartGuide {
       if (!isLate && this.#listing === asked) this.#listing = null;
       throw error;
     }
+  }
+
+  /**
+   * What both clusters have besides data, some seconds old at most: of the migration that runs, otherwise of these
+   * clusters.
+   * @throws ConvoyError as `check`
+   */
+  async inventory(request: StartRequest): Promise<Inventory> {
+    const key = JSON.stringify(request);
+    const at_ms = this.now_ms();
+    if (this.#inventory?.key !== key || at_ms - this.#inventory.at_ms > INVENTORY_SERVES_MS) {
+      const id = randomUUID();
+      this.#inventory = { id, at_ms, key, sent: this.director.ask('inventory', { id, request }) };
+    }
+    const asked = this.#inventory;
+    try {
+      await asked.sent;
+      const { inventory } = await this.#answer('inventory', asked.id);
+      if (inventory === null) throw new ConvoyError('internalError');
+      return inventory;
+    } catch (error) {
+      if (!isConvoyError(error, 'commandTimedOut') && this.#inventory === asked) this.#inventory = null;
+      throw error;
+    }
+  }
+
+  /** The inventory for a report: the last one that is known, if there is no new one in time; null without any. */
+  async knownInventory(request: StartRequest): Promise<Inventory | null> {
+    const late = new AbortController();
+    const waited = delay(REPORT_WAITS_MS, null, { signal: late.signal }).catch(() => null);
+    const found = await Promise.race([this.inventory(request).catch(() => null), waited]);
+    late.abort();
+    if (found !== null) return found;
+    const known = await this.director.details('inventory').catch(() => new Map<string, never>());
+    return [...known.values()][0]?.inventory ?? null;
   }
 
   /** The question for these clusters: the last one while it serves, or a new one. */

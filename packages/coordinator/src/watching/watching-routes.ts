@@ -14,13 +14,12 @@ import { LOGS_MAX, mergeLogs } from './fleet-logs.js';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import type { CheckReply, SourceReply } from '@convoy/api/contract/start-guide';
-import { StartGuide } from './start-guide.js';
+import type { StartGuide } from './start-guide.js';
 
 const usualClusters: StartRequestBody = { source: 'cluster0', destination: 'cluster1' };
 
 /** Serves what users want to know before a start: the source's collections, and whether options pass the checks. */
-export function serveStartGuide(app: FastifyInstance, director: Pick<FleetDirector, 'ask' | 'details'>): void {
-  const guide = new StartGuide(director);
+export function serveStartGuide(app: FastifyInstance, guide: Pick<StartGuide, 'listing' | 'check'>): void {
   app.get(SOURCE_PATH, async ({ query }): Promise<SourceReply> => {
     const { at_ms, clusters, rows, unlisted } = await guide.listing(
       parseStartRequest({ ...usualClusters, ...(query as Partial<StartRequestBody>) }),

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Progress, MigrationState } from '@convoy/api/contract/progress';
+import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
@@ -10,9 +11,16 @@ import { isNetworkFailure } from '../cluster/failure.js';
 import { noteCommand, type RecordedCommandName } from '../store/fleet-commands.js';
 import { MigrationRecords, type MigrationRecord } from '../store/migration-record.js';
 import { listenersMax } from '../store/run-together.js';
-import { type Connect, connectConfigured, openSource, requireClusterName } from './migration/clusters.js';
+import {
+  type ClusterName,
+  type Connect,
+  connectConfigured,
+  openSource,
+  requireClusterName,
+} from './migration/clusters.js';
 import { ConfiguredClusters } from './migration/configured-clusters.js';
 import { readCommittedCatalog } from './migration/migration-dependencies.js';
+import { findInventory } from './commands/find-inventory.js';
 import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-command.js';
 import { MissedCommands } from './commands/missed-commands.js';
 import { refuseAfterFailure, refuseJoin, unreachableDuring } from './commands/command-refusals.js';
@@ -162,6 +170,12 @@ export class SyncInstance implements ContractService, ReportedInstance {
 
   progress(): Promise<Progress> {
     return this.#reporter.progress();
+  }
+
+  inventory(request: StartRequest): Promise<Inventory> {
+    const { signal } = this.#ending;
+    const reach = (name: ClusterName): Promise<ClusterClient> => this.#clusters.reach(name, signal);
+    return findInventory(this.runtime, this.#migration.run, reach, request, signal);
   }
 
   async *mismatches(query: MismatchQuery): AsyncGenerator<Mismatch> {

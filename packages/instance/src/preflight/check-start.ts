@@ -1,4 +1,6 @@
+import { carriedKindsOf } from '@convoy/api/contract/carry';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
+import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { nameSome } from '../catalog/name-some.js';
@@ -11,6 +13,7 @@ import { compileNamespaceRemap, type NamespaceRemap, noRemap, refuseUnmappable }
 import type { CatalogReport } from '../catalog/read/read-catalog.js';
 import { withSampledRanges } from '../catalog/read/sample-ranges.js';
 import { applyShardingEntries } from '../catalog/plan/sharding-plan.js';
+import { inventoryOf, readBoth } from '../inventory/take-inventory.js';
 import { type Clock, systemClock } from '../cluster/clock.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { binaryVersion } from '../cluster/topology.js';
@@ -21,10 +24,12 @@ import { checkClusters } from './check-clusters.js';
 import { checkDestination } from './check-destination.js';
 import { checkDiskSpace } from './check-disk-space.js';
 import { checkDocumentFilters } from './check-document-filters.js';
+import { checkCarry, checkInventory } from './check-inventory.js';
 import { checkFeatureVersions, describeFeatureVersions } from './check-feature-versions.js';
 import { checkOplogWindow } from './check-oplog-window.js';
 import { checkOptions } from './check-options.js';
 import { checkServerParameters } from './check-server-parameters.js';
+import { refuseServerDatabases } from './check-filter.js';
 import { checkSourceCatalog } from './check-source-catalog.js';
 import { checkShardUsers, checkUsers, describeUsers } from './check-user.js';
 import { checkVerification, describeVerification } from './check-verification.js';
@@ -48,6 +53,8 @@ export interface StartCheck {
   openNextSource?: () => Promise<ClusterClient>;
   /** Receives the findings up to the first refusal, whether the check passes or throws. */
   onReport?: (report: PreflightReport) => void;
+  /** Receives what both clusters have besides data, once it is read. */
+  onInventory?: (inventory: Inventory) => void;
 }
 
 export interface StartCheckResult {
@@ -115,9 +122,27 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
   const names = await examineClusters(input, examination);
   const catalog = names === undefined ? undefined : await examineCatalog(input, names, examination);
   if (names === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
+  if (names === undefined) for (const check of ['carry', 'inventory'] as const) examination.skip(check);
+  else await examineInventory(input, examination);
   await examination.advise('balancers', () => adviseBalancers(source, destination, request, signal));
   await examination.advise('oplogWindow', () => checkOplogWindow(source, signal));
   return catalog;
+}
+
+/** What the clusters have besides data: what the commit can take along, and what stays behind. */
+async function examineInventory(
+  { source, destination, request, signal, clock = systemClock, onInventory }: StartCheck,
+  examination: Examination,
+): Promise<void> {
+  const found = await readBoth({ source, destination, former: null }, signal);
+  const taken = inventoryOf({ request, turns: 0, reverses: false, now_ms: clock.now_ms() }, found);
+  onInventory?.(taken.inventory);
+  await examination.require(
+    'carry',
+    () => checkCarry({ source, destination, request }, found),
+    (description) => description,
+  );
+  await examination.advise('inventory', () => checkInventory(taken.left, found.source));
 }
 
 /** Which namespaces to migrate, and their names on the destination. */
@@ -144,6 +169,7 @@ async function examineClusters(input: StartCheck, examination: Examination): Pro
     'filter',
     () => {
       compileSelectors(request.copyInNaturalOrder ?? []);
+      refuseServerDatabases(request);
       return { filter: compileNamespaceFilter(request), remap: compileNamespaceRemap(request.namespaceRemap) };
     },
     () => 'The filter is well-formed.',
@@ -158,6 +184,7 @@ async function examineClusters(input: StartCheck, examination: Examination): Pro
     blocked: blockedClusters(request.enableUserWriteBlocking),
     reverses: request.reversible,
     verifies: request.verification.enabled,
+    carries: carriedKindsOf(request.carry),
   };
   await examination.require(
     'privileges',

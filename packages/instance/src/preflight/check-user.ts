@@ -1,3 +1,4 @@
+import type { CarriedKind } from '@convoy/api/contract/carry';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import { takesNotes } from '../cluster/cluster-time.js';
@@ -5,6 +6,7 @@ import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import { type Advice, warning } from './examination.js';
 import { nameSome } from '../catalog/name-some.js';
 import {
+  carryPrivileges,
   destinationBlockPrivileges,
   destinationPrivileges,
   missingPrivileges,
@@ -38,13 +40,16 @@ interface WantedUsers {
   reverses: boolean;
   /** Convoy also reads what it writes to the destination. */
   verifies: boolean;
+  /** What the commit takes along. */
+  carries: ReadonlySet<CarriedKind>;
 }
 
 /**
  * Checks whether the users of both connections are the configured one and have the privileges for a migration; with
  * direct access to the source, those of its shards too. A cluster without authentication allows everything.
  * @param wanted `syncUser`: the configured user, if there is one; `blocked`: where the migration blocks the writes of
- * other users; `reverses`: it may be reversed; `verifies`: it is verified
+ * other users; `reverses`: it may be reversed; `verifies`: it is verified; `carries`: what the commit
+ * takes along
  * @throws ConvoyError `syncUserMismatch` or `permissionMissing`; descriptions name privileges, never users
  */
 export async function checkUsers(
@@ -53,10 +58,14 @@ export async function checkUsers(
   wanted: WantedUsers,
   signal: AbortSignal,
 ): Promise<CheckedUsers> {
-  const { syncUser, blocked, reverses, verifies } = wanted;
+  const { syncUser, blocked, reverses, verifies, carries } = wanted;
   const user = await checkUser(
     source,
-    [...asSource(source, blocked.source), ...(reverses ? asDestination(source, blocked.source) : [])],
+    [
+      ...asSource(source, blocked.source),
+      ...(reverses ? asDestination(source, blocked.source) : []),
+      ...carryPrivileges(carries, source.version, reverses),
+    ],
     syncUser,
     signal,
   );
@@ -64,6 +73,7 @@ export async function checkUsers(
   const asWriter = [
     ...asDestination(destination, blocked.destination),
     ...(reverses ? asSource(destination, blocked.destination) : verifies ? verifiedPrivileges : []),
+    ...carryPrivileges(carries, destination.version, true),
   ];
   const writer = await checkUser(destination, asWriter, syncUser, signal);
   if (blocked.destination && writer === null)

@@ -17,6 +17,8 @@ export const checkNames = [
   'matched',
   'diskSpace',
   'equalIds',
+  'carry',
+  'inventory',
   'balancers',
   'oplogWindow',
 ] as const;

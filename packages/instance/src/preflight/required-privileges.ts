@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import type { CarriedKind } from '@convoy/api/contract/carry';
 import { directAction, directRoleRelease } from '../cluster/probe-shard.js';
 
 /** A privilege that a sync user needs: actions on one resource. */
@@ -12,6 +13,8 @@ const RESOURCE_NAMES = {
   everyDatabase: 'every database',
   config: 'the config database',
   balancerSettings: 'config.settings',
+  users: 'admin.system.users',
+  roles: 'admin.system.roles',
 };
 
 const READ_ACTIONS = ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'];
@@ -109,6 +112,53 @@ export const destinationBlockPrivileges: readonly RequiredPrivilege[] = [
   { resource: 'cluster', actions: ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] },
 ];
 
+/** Of a kind that `carry` names, the first release with commands for it, and the privileges to read and to make it. */
+interface CarryNeed {
+  release: number;
+  read: readonly RequiredPrivilege[];
+  make: readonly RequiredPrivilege[];
+}
+
+const onCluster = (action: string): RequiredPrivilege[] => [{ resource: 'cluster', actions: [action] }];
+
+/** What a migration needs anyway, for zones and for balancing. */
+const nothingMore: CarryNeed = { release: 0, read: [], make: [] };
+
+const carryNeeds: Readonly<Record<CarriedKind, CarryNeed>> = {
+  zones: nothingMore,
+  balancing: nothingMore,
+  // `backup` reads them and `restore` makes them, as for mongodump and mongorestore.
+  usersAndRoles: {
+    release: 0,
+    read: [
+      { resource: 'users', actions: ['find'] },
+      { resource: 'roles', actions: ['find'] },
+    ],
+    make: [
+      { resource: 'users', actions: ['insert'] },
+      { resource: 'everyDatabase', actions: ['createRole', 'grantRole'] },
+    ],
+  },
+  defaultConcerns: { release: 0, read: onCluster('getDefaultRWConcern'), make: onCluster('setDefaultRWConcern') },
+  clusterParameters: { release: 6, read: onCluster('getClusterParameter'), make: onCluster('setClusterParameter') },
+  querySettings: { release: 8, read: onCluster('querySettings'), make: onCluster('querySettings') },
+};
+
+/**
+ * What `carry` needs of a cluster's user, beyond what a migration does.
+ * @param makes whether items are made there: on the destination, and on both if the clusters may swap roles
+ */
+export function carryPrivileges(
+  kinds: ReadonlySet<CarriedKind>,
+  [release]: readonly [number, number, number],
+  makes: boolean,
+): RequiredPrivilege[] {
+  return [...kinds].flatMap((kind) => {
+    const need = carryNeeds[kind];
+    return release < need.release ? [] : [...need.read, ...(makes ? need.make : [])];
+  });
+}
+
 /**
  * The required privileges that a user lacks.
  * @param granted `authenticatedUserPrivileges` of `connectionStatus`
@@ -130,6 +180,8 @@ export function missingPrivileges(granted: readonly Document[], required: readon
 export function covers(granted: Document, needed: RequiredPrivilege['resource']): boolean {
   if (granted.anyResource === true) return true;
   if (needed === 'cluster') return granted.cluster === true;
+  if (needed === 'users' || needed === 'roles')
+    return (granted.db === '' || granted.db === 'admin') && granted.collection === `system.${needed}`;
   if (needed === 'balancerSettings' && granted.db === 'config' && granted.collection === 'settings') return true;
   if (granted.collection !== '') return false;
   return needed === 'everyDatabase' ? granted.db === '' : granted.db === 'config';

@@ -65,7 +65,12 @@ export async function runInstance(
   });
   const ending = new AbortController();
   const logsPublished = publishLogs(recentLogs, fleet, runtime.clock, ending.signal);
-  const answering = answerQuestions(runtime, fleet, () => instance.state === 'IDLE', ending.signal);
+  const answering = answerQuestions(
+    runtime,
+    fleet,
+    { isIdle: () => instance.state === 'IDLE', inventory: (request) => instance.inventory(request) },
+    ending.signal,
+  );
   logger.info({ event: 'listening', url, id }, 'instance listens');
   void instance.open().catch((error: unknown) => {
     const { error: name, errorDescription } = namedFailure(error);

@@ -22,7 +22,8 @@ export type MetadataCollection =
   | 'fence'
   | 'verificationPlans'
   | 'verificationParts'
-  | 'mismatches';
+  | 'mismatches'
+  | 'carried';
 
 const findBatchDocumentsMax = 10_000;
 

@@ -106,6 +106,13 @@ export interface MigrationRecord {
   memberCheck?: string;
   /** Commands that a coordinator sent to the whole fleet; absent when each instance got its own. */
   fleetCommands?: FleetCommands;
+  /** Epoch of the leader whose journal of carried items counts; absent until the commit has one. */
+  carryEpoch?: number | null;
+  /**
+   * The commit time of the source, and a time of the destination between Convoy's last write to collections of users
+   * and its opening; absent until then.
+   */
+  handOver?: { source: Timestamp; destination: Timestamp } | null;
   /** Warnings of preflight and initialisation for the operator. */
   warnings: { name: string; description: string }[];
 }

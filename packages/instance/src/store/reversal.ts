@@ -46,6 +46,8 @@ export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoc
     estimatedTotalBytes: 1,
     commit: null,
     lastLook: null,
+    carryEpoch: null,
+    handOver: null,
     ddlChanges: { known: 0, done: 0 },
     ddlWatermark: null,
     joinedShards: [],

@@ -56,6 +56,7 @@ export function setClusterParameter(identity: NodeIdentity, { name, body }: Comm
   const milliseconds = numberOf(value.get('readOperations'));
   if (milliseconds === undefined || milliseconds < 0) throw badValue('readOperations must be a number of at least 0');
   identity.deployment.defaults.readOperationsMs = milliseconds;
+  identity.deployment.defaults.readOperationsSince = Math.floor(Date.now() / 1000);
   return new Map();
 }
 
@@ -67,10 +68,10 @@ export function clusterParameter(identity: NodeIdentity, { name, body }: Command
     if (one === '*' || (one === maxTimeParameter && hasMaxTime(identity))) continue;
     throw new CommandError(72, 'InvalidOptions', `Unknown server parameter: ${textOrEmpty(one)}`);
   }
-  const { readOperationsMs } = identity.deployment.defaults;
+  const { readOperationsMs, readOperationsSince } = identity.deployment.defaults;
   const shown = doc(
     ['_id', maxTimeParameter],
-    ['clusterParameterTime', new Timestamp({ t: 0, i: 0 })],
+    ['clusterParameterTime', new Timestamp({ t: readOperationsSince, i: 0 })],
     ['readOperations', new Int32(readOperationsMs)],
   );
   return doc(['clusterParameters', hasMaxTime(identity) ? [shown] : []]);

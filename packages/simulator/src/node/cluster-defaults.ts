@@ -38,6 +38,8 @@ export class ClusterDefaults {
   readConcern: Doc | undefined;
   /** Milliseconds that a read may take; 0 for no limit. */
   readOperationsMs = 0;
+  /** Seconds since 1970 of its last change; 0 for none. */
+  readOperationsSince = 0;
 
   /**
    * Adds to a client's command what it does not state. Statements of transactions take nothing, and a change stream has

@@ -30,6 +30,7 @@ const furtherFields = [
   'currentStep',
   'sourceWrites',
   'hotDocuments',
+  'handOver',
   'startedAt',
   'options',
   'metadataRemoved',

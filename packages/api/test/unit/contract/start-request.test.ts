@@ -195,6 +195,24 @@ describe('rules between options', () => {
     },
   );
 
+  it('carry names kinds once, in any order, and nothing is the same as no list', () => {
+    const zones = { zones: { rs0: 'a', rs1: 'b' } };
+    const body = { ...clusters, carry: [zones, 'usersAndRoles', 'balancing'] };
+    expect(parseStartRequest(body).carry).toEqual(['balancing', 'usersAndRoles', zones]);
+    expect(parseStartRequest({ ...clusters, carry: [] })).toEqual(parseStartRequest(clusters));
+    for (const carry of [['zones', zones], ['users'], [{ zones: { rs0: 'a', rs1: 'a' } }], [{ zones: {}, more: 1 }]])
+      expect(failureOf(() => parseStartRequest({ ...clusters, carry }))).toMatchObject({ error: 'invalidRequest' });
+  });
+
+  it.each(['usersAndRoles', 'querySettings'])('refuses %s in carry with other names', (kind) => {
+    const namespaceRemap = [{ from: { database: 'shop' }, to: { database: 'store' } }];
+    expect(failureOf(() => parseStartRequest({ ...clusters, namespaceRemap, carry: [kind] }))).toMatchObject({
+      error: 'carryWithNamespaceRemap',
+      httpStatus: 422,
+    });
+    expect(() => parseStartRequest({ ...clusters, namespaceRemap, carry: ['zones'] })).not.toThrow();
+  });
+
   it('refuses reversible with buildIndexes never', () => {
     const body = { ...clusters, reversible: true, buildIndexes: 'never', enableUserWriteBlocking: true };
     expect(failureOf(() => parseStartRequest(body))).toMatchObject({

@@ -1,4 +1,5 @@
 import { idleProgress } from '@convoy/api/contract/progress';
+import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
@@ -34,6 +35,22 @@ export class RecordingService implements ContractService {
   async progress(): Promise<Progress> {
     await this.#record({ command: 'progress' });
     return this.report;
+  }
+
+  /** The reply of `inventory`. */
+  inventoried: Inventory = {
+    at_ms: 0,
+    source: 'cluster0',
+    destination: 'cluster1',
+    carry: [],
+    rows: [],
+    unlisted: 0,
+    reverse: null,
+  };
+
+  async inventory(request: StartRequest): Promise<Inventory> {
+    await this.#record({ command: 'inventory', request });
+    return this.inventoried;
   }
 
   /** The reply of `mismatches`, and its queries. */

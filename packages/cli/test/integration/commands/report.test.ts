@@ -27,6 +27,8 @@ const report: MigrationReport = {
   instances: [{ id: 'shard0', state: 'COMMITTED', error: null }],
   warnings: [],
   commitBlockers: [],
+  handOver: null,
+  inventory: null,
   history: null,
 };
 

@@ -1,3 +1,4 @@
+import type { Carry } from '@convoy/api/contract/carry';
 import type { NamespaceSelector } from '@convoy/api/contract/filter';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { Sharding } from '@convoy/api/contract/sharding';
@@ -17,6 +18,7 @@ const texts: Partial<{ readonly [Name in keyof StartRequest]: (value: NonNullabl
   excludeNamespaces: filterText,
   copyInNaturalOrder: filterText,
   namespaceRemap: remapsText,
+  carry: carryText,
   sharding: shardingText,
 };
 
@@ -51,6 +53,14 @@ function selectorTexts({ database, databaseRegex, collections, collectionsRegex 
   const [left = ''] = database === undefined ? pattern(databaseRegex) : [database];
   const names = [...(collections ?? []), ...pattern(collectionsRegex)];
   return names.length === 0 ? [left] : names.map((name) => `${left}.${name}`);
+}
+
+function carryText(carry: Carry): string {
+  const shards = (zones: Readonly<Record<string, string>>): string =>
+    Object.entries(zones)
+      .map(([from, to]) => `${from} → ${to}`)
+      .join(', ');
+  return carry.map((one) => (typeof one === 'string' ? one : `zones (${shards(one.zones)})`)).join(', ');
 }
 
 function shardingText({ createSupportingIndexes, shardingEntries }: Sharding): string {

@@ -28,7 +28,9 @@ it.each([
   [{ limit: 1, kind: 'different' as const, namespace: 'shop.items' }, [3]],
 ])("a fleet serves its instances' mismatches: %j", async (query, ids) => {
   const director = only<FleetDirector>({ mismatches: () => reported });
-  const service = new DirectorService(director, (_name, run) => run());
+  const service = new DirectorService(director, (_name, run) => run(), {
+    inventory: () => Promise.reject(new Error()),
+  });
   const found: unknown[] = [];
   for await (const { _id } of service.mismatches(query)) found.push(_id);
   expect(found).toEqual(ids);

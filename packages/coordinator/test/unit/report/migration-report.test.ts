@@ -50,6 +50,7 @@ function facts(progress: Partial<FleetProgress>, changes: Partial<ReportFacts> =
     instances: [stagedInstance('a'), stagedInstance('b')],
     history: history([entry(1_000, 'RUNNING')]),
     namespaces: { rows: [row('shop.small', 1), row('shop.large', 5)], unnamed: none },
+    inventory: null,
     ...changes,
   };
 }

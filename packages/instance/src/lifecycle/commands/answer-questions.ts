@@ -1,5 +1,6 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { Inventory } from '@convoy/api/contract/inventory';
 import { questionTopics, type QuestionTopic, type StartQuestion } from '@convoy/api/fleet/start-question';
 import { namedFailure } from '../../cluster/named-failure.js';
 import { listSource } from '../../catalog/read/list-source.js';
@@ -19,24 +20,37 @@ type Answer<Topic extends QuestionTopic> = Omit<PublishedDetails[Topic], 'questi
 
 /** Finds the answer to a question of a topic, and what stands for it after a failure. */
 interface Answering<Topic extends QuestionTopic> {
-  readonly find: (runtime: Runtime, question: StartQuestion, signal: AbortSignal) => Promise<Answer<Topic>>;
+  readonly find: (asked: Asked, question: StartQuestion, signal: AbortSignal) => Promise<Answer<Topic>>;
   readonly nothing: Answer<Topic>;
+  /** Whether the question makes sense only as long as no migration is recorded. */
+  readonly beforeStart: boolean;
+}
+
+/** The instance that answers. */
+export interface AskedInstance {
+  /** Whether it has no migration. */
+  isIdle: () => boolean;
+  inventory: (request: StartQuestion['request']) => Promise<Inventory>;
+}
+
+interface Asked extends AskedInstance {
+  readonly runtime: Runtime;
 }
 
 const answerings: { readonly [Topic in QuestionTopic]: Answering<Topic> } = {
-  sourceListing: { find: listClusters, nothing: { clusters: null, rows: [], unlisted: 0 } },
-  startCheck: { find: check, nothing: { report: null } },
+  sourceListing: { find: listClusters, nothing: { clusters: null, rows: [], unlisted: 0 }, beforeStart: true },
+  startCheck: { find: check, nothing: { report: null }, beforeStart: true },
+  inventory: { find: takeInventory, nothing: { inventory: null }, beforeStart: false },
 };
 
 /**
- * Answers coordinators' questions before a start, on the leader while it is idle, until the signal. It changes nothing
- * on either cluster. Each topic has one question at a time.
- * @param isIdle whether this instance has no migration
+ * Answers coordinators' questions on the leader, until the signal: those before a start while it is idle. It changes
+ * nothing on either cluster. Each topic has one question at a time.
  */
 export async function answerQuestions(
   runtime: Runtime,
   fleet: Fleet,
-  isIdle: () => boolean,
+  instance: AskedInstance,
   signal: AbortSignal,
 ): Promise<void> {
   await Promise.allSettled(questionTopics.map(answer));
@@ -46,10 +60,11 @@ export async function answerQuestions(
     let answeredId = '';
     let publishedAt_ms = -Infinity;
     while (!signal.aborted) {
-      const question = isIdle() && fleet.isLeader() ? await read(fleet, topic) : null;
+      const isAsked = fleet.isLeader() && (instance.isIdle() || !answerings[topic].beforeStart);
+      const question = isAsked ? await read(fleet, topic) : null;
       const isNew = question !== null && question.id !== answeredId;
       if (isNew) {
-        last = await answerTo(topic, runtime, question, signal);
+        last = await answerTo(topic, { runtime, ...instance }, question, signal);
         answeredId = question.id;
       }
       const isDue = runtime.clock.monotonic_ms() - publishedAt_ms >= republish_ms;
@@ -69,15 +84,15 @@ async function read(fleet: Fleet, topic: QuestionTopic): Promise<StartQuestion |
 
 async function answerTo<Topic extends QuestionTopic>(
   topic: Topic,
-  runtime: Runtime,
+  asked: Asked,
   question: StartQuestion,
   signal: AbortSignal,
 ): Promise<PublishedDetails[Topic]> {
   const { find, nothing } = answerings[topic];
   const given = (failure: PublishedDetails[Topic]['failure'], answer: Answer<Topic>): PublishedDetails[Topic] =>
-    ({ questionId: question.id, at_ms: runtime.clock.now_ms(), failure, ...answer }) as PublishedDetails[Topic];
+    ({ questionId: question.id, at_ms: asked.runtime.clock.now_ms(), failure, ...answer }) as PublishedDetails[Topic];
   try {
-    return given(null, await find(runtime, question, signal));
+    return given(null, await find(asked, question, signal));
   } catch (thrown) {
     const { error, errorDescription } = namedFailure(thrown);
     return given({ error, errorDescription }, nothing);
@@ -85,15 +100,19 @@ async function answerTo<Topic extends QuestionTopic>(
 }
 
 async function check(
-  { config, clock }: Runtime,
+  { runtime: { config, clock } }: Asked,
   { request }: StartQuestion,
   signal: AbortSignal,
 ): Promise<Answer<'startCheck'>> {
   return { report: { at_ms: clock.now_ms(), ...(await preflight(config, request, signal)) } };
 }
 
+async function takeInventory({ inventory }: Asked, { request }: StartQuestion): Promise<Answer<'inventory'>> {
+  return { inventory: await inventory(request) };
+}
+
 async function listClusters(
-  { config }: Runtime,
+  { runtime: { config } }: Asked,
   { request }: StartQuestion,
   signal: AbortSignal,
 ): Promise<Answer<'sourceListing'>> {

@@ -1,3 +1,4 @@
+import type { Inventory } from '@convoy/api/contract/inventory';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { asUnavailable } from '../../cluster/connection-failure.js';
@@ -11,12 +12,14 @@ import { type ClusterName, connectConfigured, connectSource, requireClusterName 
 /**
  * Checks whether a migration could start with these settings and options. It needs no running instance and changes
  * nothing. Clusters that cannot be reached or used are findings, one for each.
+ * @param onInventory receives what both clusters have besides data, if they can be read
  * @throws ConvoyError `clusterUnknown`
  */
 export async function preflight(
   config: InstanceConfig,
   request: StartRequest,
   signal: AbortSignal,
+  onInventory?: (inventory: Inventory) => void,
 ): Promise<PreflightReport> {
   const sourceName = requireClusterName(request.source);
   const destinationName = requireClusterName(request.destination);
@@ -42,6 +45,7 @@ export async function preflight(
       memoryBytesMax,
       openNextSource: () => connectSource(config, destinationName, config.sourceAccess, signal),
       ...(syncUser === undefined ? {} : { syncUser }),
+      ...(onInventory === undefined ? {} : { onInventory }),
     };
     const report = await repeatUnanswered(() => reportStart(input), destinationName, signal);
     return refused === null ? report : withRefusal(report, refused);

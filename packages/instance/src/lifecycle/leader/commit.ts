@@ -7,6 +7,7 @@ import { storedEntry } from '../../catalog/stored-catalog.js';
 import { timeBetweenWrites, timestampOf } from '../../cluster/cluster-time.js';
 import { isVerified } from '../../store/migration-record.js';
 import { storeEntries } from '../../store/task-storage.js';
+import { carryAccess, carrySettings, planCarry } from './carry.js';
 import { keepSourceClosed, restoreSourceBalancer } from './ask-source.js';
 import { balancersAfter, planOf, restoreBalancer } from './initialise.js';
 import { holdWhileViolated } from './hold-commit.js';
@@ -43,6 +44,10 @@ export async function commit(deps: LeaderDependencies, signal: AbortSignal): Pro
     stepDone('catalogsEqual');
     await verifyDocuments(deps, true, signal);
     stepDone('verifiedAgain');
+    const users = await planCarry(deps, signal);
+    stepDone('carryPlanned');
+    await carryAccess(deps, users, signal);
+    stepDone('accessCarried');
     // Who lifts the source's block lets writes in, which only a look after it is set again can see.
     do {
       await refuseLateWrites(deps, catalog, signal);
@@ -55,6 +60,8 @@ export async function commit(deps: LeaderDependencies, signal: AbortSignal): Pro
   }
   await storeOpening(deps, signal);
   stepDone('openingTimeStored');
+  await carrySettings(deps, signal);
+  stepDone('settingsCarried');
   await keepSourceClosed(deps, signal);
   await applyWriteBlock(deps, 'destination', signal);
   stepDone('destinationOpened');
@@ -103,19 +110,20 @@ async function restore(deps: LeaderDependencies, catalog: Catalog, signal: Abort
 }
 
 /**
- * A reverse replays the destination's changes from this time on: every write of Convoy is below it, every user write
- * above.
+ * Every write of Convoy to collections of users is below this time of the destination, every later write above. A
+ * reverse replays the destination's changes from it on, and consumers of change streams begin at it.
  */
 async function storeOpening(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
   const { runtime, destination, records, watch, leaderEpoch } = deps;
-  const { reversal } = (await watch.refresh(signal)).record;
-  if (!reversal || reversal.openedAt !== null) return;
-  const time = await runtime.retrying(
-    'take a cluster time of the destination',
-    () => timeBetweenWrites(destination, { signal }),
-    signal,
-  );
-  await records.noteOpening(leaderEpoch, { openedAt: timestampOf(time) }, signal);
+  const { reversal, handOver, commit: sealed } = (await watch.refresh(signal)).record;
+  if (handOver && (!reversal || reversal.openedAt !== null)) return;
+  if (sealed === null) throw new ConvoyError('internalError', 'The commit time is not sealed.');
+  const read = () => timeBetweenWrites(destination, { signal });
+  const time = timestampOf(await runtime.retrying('take a cluster time of the destination', read, signal));
+  // A leader that ended between both writes has a time already, which a reverse may have been promised.
+  const openedAt = reversal?.openedAt ?? time;
+  if (reversal?.openedAt === null) await records.noteOpening(leaderEpoch, { openedAt }, signal);
+  await records.updateAsLeader(leaderEpoch, { handOver: { source: sealed.time, destination: openedAt } }, signal);
 }
 
 /** @throws ConvoyError `catalogDiffers`, which names some of the differences */

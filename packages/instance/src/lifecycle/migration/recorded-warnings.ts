@@ -7,6 +7,9 @@ export const definitionsWarning = 'definitionsDiffer';
 /** Name of the warning while an index is being built that a commit would wait for. */
 export const buildsWarning = 'buildingIndexes';
 
+/** Name of the warning while the commit could not take along what `carry` names. */
+export const cannotCarryWarning = 'cannotCarry';
+
 /** Whether a migration's record has the warning of a name. */
 export function hasWarning({ warnings }: MigrationRecord, name: string): boolean {
   return warnings.some((warning) => warning.name === name);

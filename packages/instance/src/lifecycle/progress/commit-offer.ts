@@ -11,7 +11,7 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
 import { CommitReadiness, type JudgedStats } from '../stats/commit-readiness.js';
 import type { VerificationStats } from '../stats/verification-stats.js';
-import { buildsWarning, definitionsWarning, hasWarning } from '../migration/recorded-warnings.js';
+import { buildsWarning, cannotCarryWarning, definitionsWarning, hasWarning } from '../migration/recorded-warnings.js';
 import { awaitsIndexes } from '../migration/index-scope.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
@@ -150,12 +150,15 @@ const definitionsDiffer = blockedBy(
   `indexes, options or views of the destination differ (warning ${definitionsWarning})`,
 );
 
+const carryAwaited = blockedBy('carry', `carry cannot be carried out (warning ${cannotCarryWarning})`);
+
 const buildsAwaited = blockedBy('buildingIndexes', `indexes are being built (warning ${buildsWarning})`);
 
 function missingDefinitions(record: OfferedRun['view']['record']): OwnBlocker[] {
   if (awaitsIndexes(record)) return [indexesAwaited];
   if (hasWarning(record, buildsWarning)) return [buildsAwaited];
-  return hasWarning(record, definitionsWarning) ? [definitionsDiffer] : [];
+  if (hasWarning(record, definitionsWarning)) return [definitionsDiffer];
+  return hasWarning(record, cannotCarryWarning) ? [carryAwaited] : [];
 }
 
 function notRunning(run: Pick<OfferedRun, 'failure' | 'state'> | null): OwnBlocker {

@@ -72,11 +72,18 @@ export function progressOf(source: ProgressSource): Progress {
     currentStep: currentStepOf(view, state),
     sourceWrites: state === 'RUNNING' || state === 'COMMITTING' ? sourceWritesOf(source.stats) : null,
     hotDocuments: state === 'RUNNING' || state === 'COMMITTING' ? hotDocumentsOf(source.stats) : null,
+    handOver: handOverOf(view.record),
     startedAt: startOf(view.record.startTime),
     options: reportedOptions(view.record.options),
     metadataRemoved: state === 'COMMITTED' ? source.isMetadataRemoved : null,
     waitingFor: missedCommands(view.record, view.tasks).map((missed) => ({ ...missed, description: untaken })),
   };
+}
+
+function handOverOf({ handOver }: MigrationView['record']): Progress['handOver'] {
+  if (!handOver) return null;
+  const time = ({ t, i }: { t: number; i: number }) => ({ t, i, at: new Date(t * 1000).toISOString() });
+  return { source: time(handOver.source), destination: time(handOver.destination) };
 }
 
 /** Every report repeats them, so longer ones stay out. */

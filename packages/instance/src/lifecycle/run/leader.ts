@@ -6,6 +6,7 @@ import { drainRounds } from '../leader/commit-rounds.js';
 import { DdlLeader } from '../leader/ddl-leader.js';
 import { buildDeferredIndexes } from '../leader/deferred-indexes.js';
 import { beginReverse } from '../leader/begin-reverse.js';
+import { followInventory } from '../leader/follow-inventory.js';
 import { finalTotal } from '../leader/final-total.js';
 import { initialise } from '../leader/initialise.js';
 import { warningOfBuilds } from '../leader/lasting-builds.js';
@@ -91,7 +92,11 @@ async function leadSync(deps: LeaderDependencies, stop: AbortSignal): Promise<vo
     sealed.abort();
   };
   const following = AbortSignal.any([stop, sealed.signal]);
-  await runTogether(following, [(signal) => ddlChanges.run(signal), untilSealed]).catch((error: unknown) => {
+  await runTogether(following, [
+    (signal) => ddlChanges.run(signal),
+    untilSealed,
+    (signal) => followInventory(deps, signal),
+  ]).catch((error: unknown) => {
     if (!sealed.signal.aborted) throw error;
   });
 }

@@ -379,6 +379,7 @@ describe('checkStart on the destination', () => {
         'listCollections',
         'listIndexes',
         'find',
+        'getDefaultRWConcern',
         'dataSize',
         'getParameter',
       ]),

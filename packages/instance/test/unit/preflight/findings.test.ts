@@ -362,6 +362,8 @@ describe('preflight finds and says what to do about', () => {
       'recordedReleases',
       'serverParameters',
       'equalIds',
+      'carry',
+      'inventory',
       'balancers',
     ]);
   });

@@ -24,6 +24,7 @@ function service(): ContractService & { commands: string[] } {
     commit: () => Promise.reject(new ConvoyError('cannotCommit')),
     reverse: accept('reverse'),
     progress: () => Promise.resolve(idleProgress()),
+    inventory: () => Promise.reject(new ConvoyError('notReady')),
     mismatches: async function* () {
       yield* await Promise.resolve([]);
     },

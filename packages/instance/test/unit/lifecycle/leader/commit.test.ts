@@ -72,6 +72,8 @@ function destination(): ClusterClient {
   const { client } = server;
   const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
     if ('collMod' in sent) log.push('attribute');
+    if ('appendOplogNote' in sent)
+      return Promise.resolve({ operationTime: new Timestamp({ t: 200, i: log.includes('canWrite') ? 9 : 1 }) });
     if ('setUserWriteBlockMode' in sent || 'balancerStart' in sent)
       return Promise.resolve({ ok: log.push(`destination: ${Object.keys(sent)[0]}`) });
     return forgetsChanges && 'collMod' in sent ? Promise.resolve({ ok: 1 }) : client.command(database, sent, options);
@@ -167,7 +169,7 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
       },
       updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => {
         Object.assign(record, set);
-        return Promise.resolve(void log.push(...Object.keys(set)));
+        return Promise.resolve(void log.push(...Object.keys(set).filter((name) => name !== 'handOver')));
       },
     },
   });
@@ -197,6 +199,14 @@ describe('the end of a commit', () => {
       ['ttl', 60, undefined],
       ['u_1', undefined, true],
     ]);
+  });
+
+  it('records the times for consumers of change streams once, before the destination takes writes', async () => {
+    await run();
+    expect(record.handOver).toEqual({ source: record.commit?.time, destination: new Timestamp({ t: 200, i: 1 }) });
+    const handOver = { source: new Timestamp({ t: 1, i: 1 }), destination: new Timestamp({ t: 2, i: 2 }) };
+    await run({ phase: 'opening', handOver });
+    expect(record.handOver).toEqual(handOver);
   });
 
   it('changes nothing for a leader that was replaced', async () => {

@@ -1,3 +1,4 @@
+import { Timestamp } from 'mongodb';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
@@ -32,7 +33,8 @@ async function lead(): Promise<void> {
     enableUserWriteBlocking: true,
     verification: { enabled: false },
   });
-  const view = viewWith({ phase: 'opening', taskIds: [], options });
+  const handOver = { source: new Timestamp({ t: 1, i: 1 }), destination: new Timestamp({ t: 2, i: 1 }) };
+  const view = viewWith({ phase: 'opening', taskIds: [], options, handOver });
   const cluster = fakeCluster({ router: clientWith({}) });
   const deps = depsWith({
     runtime: {

@@ -1,0 +1,103 @@
+import { type CarriedKind, carriedKindsOf, zoneShardsOf } from '@convoy/api/contract/carry';
+import type { InventoryKind } from '@convoy/api/contract/inventory';
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import { compileNamespaceFilter, type NamespaceFilter } from '../catalog/namespace-filter.js';
+import { namespaceFrom, namespaceOf } from '../catalog/namespace.js';
+import { compileNamespaceRemap, type NamespaceRemap } from '../catalog/namespace-remap.js';
+import type { ClusterInventory, Item, Login, Payload, Scope } from './item.js';
+import { balancingItem, rangesItem, zoneItem } from './read/sharding-settings.js';
+
+/** The kind of `carry` that takes items of a kind along; absent for what is never carried. */
+export const carriedBy: Partial<Record<InventoryKind, CarriedKind>> = {
+  zones: 'zones',
+  balancing: 'balancing',
+  users: 'usersAndRoles',
+  roles: 'usersAndRoles',
+  defaultConcerns: 'defaultConcerns',
+  clusterParameters: 'clusterParameters',
+  querySettings: 'querySettings',
+};
+
+/** What the options of a migration choose of an inventory, and the names that it has on the destination. */
+export class CarryChoice {
+  readonly kinds: ReadonlySet<CarriedKind>;
+  readonly #isFiltered: boolean;
+  readonly #filter: NamespaceFilter;
+  readonly #remap: NamespaceRemap;
+  /** By the shards of the present source; null where names stay. */
+  readonly #shards: ReadonlyMap<string, string> | null;
+
+  /** @param isReversed whether the clusters have the opposite roles of the start */
+  constructor(request: StartRequest, isReversed: boolean) {
+    this.kinds = carriedKindsOf(request.carry);
+    this.#isFiltered = request.includeNamespaces.length + request.excludeNamespaces.length > 0;
+    this.#filter = compileNamespaceFilter(request);
+    this.#remap = compileNamespaceRemap(request.namespaceRemap);
+    const shards = zoneShardsOf(request.carry);
+    this.#shards = shards !== null && isReversed ? new Map([...shards].map(([from, to]) => [to, from])) : shards;
+  }
+
+  /** Whether the commit takes items of a kind along. */
+  carries(kind: InventoryKind): boolean {
+    const by = carriedBy[kind];
+    return by !== undefined && this.kinds.has(by);
+  }
+
+  /** Whether an item of the source belongs to what the filter includes. */
+  includes(scope: Scope): boolean {
+    if (scope.of === 'namespaces') return scope.namespaces.some((namespace) => this.#hasNamespace(namespace));
+    if (!this.#isFiltered) return true;
+    return (
+      scope.of === 'databases' &&
+      scope.databases.length > 0 &&
+      scope.databases.every((database) => this.#filter.mayInclude(database))
+    );
+  }
+
+  #hasNamespace(namespace: string): boolean {
+    const { database, name } = namespaceFrom(namespace);
+    return this.#filter.includes(database, name);
+  }
+
+  /** The item as the destination would have it, under its names there. */
+  onDestination(item: Item): Item {
+    const { payload } = item;
+    const there = (namespace: string): string => namespaceOf(this.#remap.toDestination(namespaceFrom(namespace)));
+    if (payload === null && item.scope.of === 'namespaces' && item.scope.namespaces[0] === item.name)
+      return { ...item, name: there(item.name) };
+    if (payload?.type === 'ranges') return rangesItem(there(payload.namespace), payload.ranges);
+    if (payload?.type === 'balancing') {
+      const { namespace, noBalance, chunkSize_MB, autoMerger } = payload;
+      return balancingItem(there(namespace), noBalance, chunkSize_MB, autoMerger);
+    }
+    if (payload?.type === 'zone') return this.#mappedZone(item, payload);
+    return item;
+  }
+
+  #mappedZone(item: Item, { zone, shards }: Extract<Payload, { type: 'zone' }>): Item {
+    const mapped = shards.map((shard) => this.#shards?.get(shard) ?? shard).sort();
+    return zoneItem(zone, mapped, item.scope.of === 'namespaces' ? item.scope.namespaces : []);
+  }
+
+  /**
+   * Shards of the zones to carry that the destination does not have under their mapped names, and shards of a map that
+   * the source does not have.
+   */
+  unknownShards(source: ClusterInventory, destination: ClusterInventory): string[] {
+    if (!this.carries('zones')) return [];
+    const there = new Set(destination.shardIds);
+    const zones = source.items.filter(({ payload, scope }) => payload?.type === 'zone' && this.includes(scope));
+    const unknown = zones.flatMap((item) => {
+      const { payload } = this.onDestination(item);
+      return payload?.type === 'zone' ? payload.shards.filter((shard) => !there.has(shard)) : [];
+    });
+    const here = new Set(source.shardIds);
+    const unused = [...(this.#shards?.keys() ?? [])].filter((shard) => !here.has(shard));
+    return [...new Set([...unknown, ...unused])].sort();
+  }
+}
+
+/** Whether an item is the user of one of Convoy's own connections. */
+export function isOwnLogin({ kind, name }: Item, logins: readonly Login[]): boolean {
+  return kind === 'users' && logins.some(({ user, db }) => name === `${user}@${db}`);
+}
