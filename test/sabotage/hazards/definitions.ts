@@ -272,8 +272,8 @@ export const definitionHazards: readonly Hazard[] = [
         takesOut: 'the wait for the definitions',
         file: instance('lifecycle/progress/commit-offer.ts'),
         symbol: 'missingDefinitions',
-        find: 'return hasWarning(record, definitionsWarning) ? [definitionsDiffer] : [];',
-        replace: 'return hasWarning(record, definitionsWarning) ? [] : [];',
+        find: 'if (hasWarning(record, definitionsWarning)) return [definitionsDiffer];',
+        replace: 'if (hasWarning(record, definitionsWarning)) return [];',
         tests: [
           instanceTest(
             'lifecycle/progress/commit-offer.test.ts',

@@ -6,7 +6,10 @@ const timeSchema = z.object({
   at: z.string().describe('The seconds as ISO 8601.'),
 });
 
-/** The times with which a consumer of change streams goes over to the destination; `docs/guide/cut-over.md` has the steps. */
+/**
+ * The times with which a consumer of change streams goes over to the destination; `docs/guide/cut-over.md` has the
+ * steps.
+ */
 export const handOverSchema = z.object({
   source: timeSchema.describe(
     "The commit time: the source's change streams up to it have everything that the destination has taken from it.",
