@@ -1,3 +1,4 @@
+import { Long, MinKey } from 'mongodb';
 import { afterEach, expect, it } from 'vitest';
 import { takenBy } from '../../../src/cluster/driver/stated-concerns.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
@@ -5,6 +6,7 @@ import { cleanUp } from '../../../src/lifecycle/commands/clean-up.js';
 import { Fixture, type Shape, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { atStep } from '../at-step.js';
+import { isReal, makeAccess, makeSettings } from '../inventory/everything.js';
 import { type Sent, sentCommands } from './sent-commands.js';
 
 let fixture: Fixture;
@@ -26,6 +28,22 @@ async function load({ client }: Side, shape: Shape): Promise<void> {
   await shop.collection('log').insertOne({ n: 1 });
   await shop.createCollection('view', { viewOn: 'items', pipeline: [{ $match: { sku: 1 } }] });
   await shop.collection('dropped').insertOne({ n: 1 });
+}
+
+/** What a commit takes along besides data. */
+async function loadOthers(side: Side, shape: Shape): Promise<string[]> {
+  await makeAccess(side);
+  await makeSettings(side);
+  const kinds = ['usersAndRoles', 'defaultConcerns', 'clusterParameters', ...(isReal ? ['querySettings'] : [])];
+  if (shape === 'replicaSet') return kinds;
+  const admin = side.client.db('admin');
+  const [shard] = await side.shardIds();
+  await admin.command({ addShardToZone: shard, zone: 'first' });
+  const range = { min: { _id: new MinKey() }, max: { _id: Long.ZERO } };
+  await admin.command({ updateZoneKeyRange: 'shop.orders', ...range, zone: 'first' });
+  const collections = side.client.db('config').collection<{ _id: string }>('collections');
+  await collections.updateOne({ _id: 'shop.orders' }, { $set: { noBalance: true } });
+  return [...kinds, 'zones', 'balancing'];
 }
 
 /** Writes and changes of definitions that the instance has to follow. */
@@ -61,10 +79,11 @@ it.each<[Shape, Shape]>([
 ])('every command of a migration and its reverse states what it takes: %j to %j', async (from, to) => {
   fixture = await Fixture.open(from, to, { cluster0: '8.0', cluster1: '8.0', withUsers: true });
   await load(fixture.cluster0, from);
+  const carry = await loadOthers(fixture.cluster0, from);
   const sent = sentCommands();
   const settings = from === 'replicaSet' ? {} : { sourceAccess: 'router' };
   await using instance = await fixture.startInstance(settings);
-  await instance.accepted('start', startBody({ enableUserWriteBlocking: true, reversible: true }));
+  await instance.accepted('start', startBody({ carry, enableUserWriteBlocking: true, reversible: true }));
   await instance.untilCanCommit();
   await change(fixture.cluster0);
   await instance.untilCanCommit();

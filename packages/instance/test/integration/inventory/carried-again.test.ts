@@ -1,0 +1,97 @@
+import { afterEach, expect, it } from 'vitest';
+import type { LeaderStep } from '../../../src/lifecycle/migration/steps.js';
+import { atStep } from '../at-step.js';
+import { Fixture } from '../contract/fixture.js';
+import { startBody } from '../contract/start-conditions.js';
+import { applications, logsIn, makeAccess, makeSettings, makeZones } from './everything.js';
+
+let fixture: Fixture;
+
+afterEach(() => fixture.close());
+
+const releases = { cluster0: '8.0', cluster1: '8.0', withUsers: true } as const;
+const carry = ['zones', 'balancing', 'usersAndRoles', 'defaultConcerns', 'clusterParameters'];
+
+const count = (name: string, filter: object = {}): Promise<number> => {
+  const [database = '', collection = ''] = name.split('/');
+  return fixture.cluster1.client.db(database).collection(collection).countDocuments(filter);
+};
+
+it.each<LeaderStep>(['carryPlanned', 'accessCarried', 'openingTimeStored', 'settingsCarried'])(
+  'a leader that ends after the step %s leaves nothing out, and nothing twice',
+  async (step) => {
+    fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, releases);
+    const { cluster0, cluster1 } = fixture;
+    await makeZones(cluster0, await cluster0.shardIds(), 20);
+    await makeAccess(cluster0);
+    await makeSettings(cluster0);
+    const first = await fixture.startInstance();
+    await first.accepted('start', startBody({ carry }));
+    await first.untilCanCommit();
+    const ended = atStep(step, () => first.close());
+    await first.accepted('commit');
+    await ended;
+    // The second leader takes what there is now, as long as the destination is not opened.
+    await cluster0.client.db('shop').command({ createUser: 'late', pwd: 'late', roles: ['reader'] });
+    await using second = await fixture.startInstance();
+    await second.untilState('COMMITTED');
+    const { warnings } = await second.progress();
+    expect(warnings?.map(({ name }) => name)).toEqual(['leftBehind']);
+    for (const application of applications) expect(await logsIn(cluster1, application)).toBe(true);
+    expect(await count('admin/system.roles')).toBe(2);
+    const isBeforeOpening = step === 'carryPlanned' || step === 'accessCarried';
+    expect(await count('admin/system.users', { user: 'late' })).toBe(isBeforeOpening ? 1 : 0);
+    expect(await count('config/tags')).toBe(2);
+    expect(await count('config/collections', { _id: 'shop.items', noBalance: true })).toBe(1);
+    expect(await cluster1.client.db('admin').command({ getDefaultRWConcern: 1 })).toMatchObject({
+      defaultReadConcern: { level: 'majority' },
+      defaultWriteConcern: { w: 1 },
+    });
+  },
+  300_000,
+);
+
+it('what the destination refuses in the commit is named, and the commit goes on', async () => {
+  fixture = await Fixture.open('replicaSet', 'replicaSet', releases);
+  const { cluster0, cluster1 } = fixture;
+  await cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
+  await makeAccess(cluster0);
+  await using instance = await fixture.startInstance();
+  await instance.accepted('start', startBody({ carry: ['usersAndRoles'] }));
+  await instance.untilCanCommit();
+  // A role may not inherit one that does not exist: the one that it needs goes once everything is planned.
+  const users = cluster1.client.db('admin').collection<{ _id: string }>('system.roles');
+  void atStep('carryPlanned', async () => {
+    const journal = cluster1.client.db('convoy_metadata').collection('carried');
+    await journal.deleteMany({ kind: 'roles', name: 'reader@shop' });
+  });
+  await instance.commitWhenOffered();
+  expect(await users.countDocuments()).toBe(0);
+  const { warnings } = await instance.progress();
+  const named = warnings?.find(({ name }) => name === 'notCarried')?.description;
+  expect(named).toMatch(/roles desk@shop \(.*31/);
+  expect(await logsIn(cluster1, applications[0])).toBe(true);
+}, 300_000);
+
+it('no commit is offered once a zone is on a shard without a counterpart, and the shard is named', async () => {
+  fixture = await Fixture.open({ shards: 3 }, { shards: 2 }, releases);
+  const { cluster0, cluster1 } = fixture;
+  const [first = '', second = '', third = ''] = await cluster0.shardIds();
+  const [one = '', other = ''] = await cluster1.shardIds();
+  await makeZones(cluster0, [first, second], 20);
+  const before = await fixture.startInstance();
+  await before.accepted('start', startBody({ carry: [{ zones: { [first]: one, [second]: other } }] }));
+  await before.untilCanCommit();
+  await before.close();
+  await cluster0.client.db('admin').command({ addShardToZone: third, zone: 'EU' });
+  // A new leader looks at once.
+  await using instance = await fixture.startInstance();
+  const seen = await instance.until('the shard is named', ({ warnings }) =>
+    (warnings ?? []).some(({ name, description }) => name === 'cannotCarry' && description.includes(third)),
+  );
+  expect(seen.canCommit).toBe(false);
+  await cluster0.client.db('admin').command({ removeShardFromZone: third, zone: 'EU' });
+  await instance.close();
+  await using last = await fixture.startInstance();
+  await last.commitWhenOffered();
+}, 300_000);
