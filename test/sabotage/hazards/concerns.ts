@@ -166,4 +166,39 @@ export const concernHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 168,
+    hazard:
+      'A connection string has a `socketTimeoutMS` or `waitQueueTimeoutMS` for short queries: a command that a ' +
+      'server takes longer for fails in every repetition, and no connection is opened in time',
+    handling: 'Calls have limits of their own, which grow. The one is left out, and the other is 10 s at least.',
+    sabotages: [
+      {
+        takesOut: 'the answer without a limit',
+        file: instance('cluster/driver/client-options.ts'),
+        symbol: 'clientOptions',
+        find: 'socketTimeoutMS: 0,',
+        replace: '',
+        tests: [
+          instanceTest(
+            'cluster/driver/client-options.test.ts',
+            'no limit of a connection string ends what a server takes long for: %s',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the floor',
+        file: instance('cluster/driver/client-options.ts'),
+        symbol: 'withinFloor',
+        find: 'poolWait < poolWaitMin_ms ?',
+        replace: 'poolWait < 0 ?',
+        tests: [
+          instanceTest(
+            'cluster/driver/client-options.test.ts',
+            'no limit of a connection string ends what a server takes long for: %s',
+          ),
+        ],
+      },
+    ],
+  },
 ];

@@ -52,4 +52,26 @@ export const filterHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 167,
+    hazard:
+      'Somebody creates a view of a collection that the filter excludes while a migration runs: on the destination ' +
+      'it is empty, and nothing says so',
+    handling: 'Whenever the leader reads the catalog of the source, it names such views in a warning.',
+    sabotages: [
+      {
+        takesOut: 'the warning',
+        file: instance('lifecycle/leader/followed-source.ts'),
+        symbol: 'read',
+        find: 'await this.#warn(blindViewsWarning, this.#blindViews(report), signal);',
+        replace: '',
+        tests: [
+          integrationTest(
+            'kinds/time-series.test.ts',
+            'a view that somebody creates on an excluded time series is named, until it is dropped',
+          ),
+        ],
+      },
+    ],
+  },
 ];

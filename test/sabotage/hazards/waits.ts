@@ -1,5 +1,5 @@
 import type { Hazard } from '../hazard.js';
-import { instance, instanceTest } from '../places.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
 
 /** What is waited for: nodes and connections that never answer. */
 export const waitHazards: readonly Hazard[] = [
@@ -188,6 +188,78 @@ export const waitHazards: readonly Hazard[] = [
           instanceTest(
             'cluster/driver/driver-node-client.test.ts',
             'a member that is far behind its primary is named for as long as it is',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 194,
+    hazard:
+      'The source begins to build an index between two comparisons of the catalogs, and no event shows it: a commit ' +
+      'is offered, and waits for the build with the writers stopped',
+    handling: 'The leader asks the primaries of the source every 2 s for builds that run, and compares soon.',
+    sabotages: [
+      {
+        takesOut: 'the comparison',
+        file: instance('lifecycle/leader/watch-for-builds.ts'),
+        symbol: 'watchForBuilds',
+        find: 'if (own.some((id) => !known.has(id))) onBegun();',
+        replace: 'void onBegun;',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/watch-for-builds.test.ts',
+            'each build of a migrated collection is noticed once',
+          ),
+          integrationTest(
+            'ddl/unfinished-indexes.test.ts',
+            'keeps a commit from being offered, however rarely the catalogs are compared',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the threads that have nothing to do',
+        file: instance('cluster/running-builds.ts'),
+        symbol: 'runningBuilds',
+        find: 'if (dot < 0) return [];',
+        replace: '',
+        tests: [
+          instanceTest(
+            'cluster/running-builds.test.ts',
+            'builds are told apart by shard, operation and collection, whose name may have dots',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 195,
+    hazard: 'A member that gives no answer ends `convoy check` with an internal error',
+    handling: 'A check is repeated, as it changes nothing, and then names the call that is not answered.',
+    sabotages: [
+      {
+        takesOut: 'the repetition',
+        file: instance('preflight/repeat-unanswered.ts'),
+        symbol: 'repeatUnanswered',
+        find: 'if (attempt >= attemptsMax) throw',
+        replace: 'if (attempt <= attemptsMax) throw',
+        tests: [
+          instanceTest(
+            'preflight/repeat-unanswered.test.ts',
+            'a check is repeated where a node gives no answer, or an election is under way',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the name',
+        file: instance('preflight/repeat-unanswered.ts'),
+        symbol: 'unansweredBy',
+        find: "from.startsWith(destination) ? 'destinationUnavailable'",
+        replace: "from.startsWith(destination) ? 'sourceUnavailable'",
+        tests: [
+          instanceTest(
+            'preflight/repeat-unanswered.test.ts',
+            'a check that %s leaves without an answer again and again ends by name: %s',
           ),
         ],
       },

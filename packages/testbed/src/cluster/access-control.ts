@@ -40,12 +40,13 @@ export function testUsers(isShard: boolean, release: number): { user: string; pa
 /** Credentials in the form of an instance's setting `shards`, with which it reads the shards directly. */
 export const migratorCredentials = { user: 'migrator', password } as const;
 
-/** A connection string with a user's login. */
+/** A connection string with a user's login: of one server, or of several, which no URL has. */
 export function loginAs(connectionString: string, user: TestUser): string {
-  const url = new URL(connectionString);
-  [url.username, url.password] = [user, password];
-  url.searchParams.set('authSource', 'admin');
-  return url.href;
+  const [, scheme = '', hosts = '', options = ''] =
+    /^([^/]+:\/\/)(?:[^@/]*@)?([^/?]+)\/?\??(.*)$/.exec(connectionString) ?? [];
+  const settings = new URLSearchParams(options);
+  settings.set('authSource', 'admin');
+  return `${scheme}${user}:${password}@${hosts}/?${settings.toString()}`;
 }
 
 /**
