@@ -18,28 +18,34 @@ import { blockedClusters, normaliseWriteBlocking } from './write-blocking.js';
  */
 export function normaliseStartRequest(request: StartRequest): StartRequest {
   checkOptionRules(request);
-  return {
+  const normal: AllOptions = {
     source: request.source,
     destination: request.destination,
     buildIndexes: request.buildIndexes,
-    ...indexChoices(request),
+    indexConflicts: unlessDefault(request.indexConflicts, 'refuse'),
+    indexFailures: unlessDefault(request.indexFailures, 'refuse'),
     enableUserWriteBlocking: normaliseWriteBlocking(request.enableUserWriteBlocking),
     includeNamespaces: normaliseFilter(request.includeNamespaces),
     excludeNamespaces: normaliseFilter(request.excludeNamespaces),
     reversible: request.reversible,
-    ...(request.keepBalancer === true ? { keepBalancer: true } : {}),
-    ...(request.copyInNaturalOrder === undefined || request.copyInNaturalOrder.length === 0
-      ? {}
-      : { copyInNaturalOrder: normaliseFilter(request.copyInNaturalOrder) }),
-    ...(request.detectRandomId === true ? { detectRandomId: true } : {}),
-    ...given({
-      sharding: request.sharding && normaliseSharding(request.sharding),
-      documentFilter: request.documentFilter && normaliseFilters(request.documentFilter),
-      namespaceRemap: request.namespaceRemap && normaliseRemap(request.namespaceRemap),
-      carry: normaliseCarry(request.carry),
-    }),
+    keepBalancer: unlessDefault(request.keepBalancer, false),
+    copyInNaturalOrder: request.copyInNaturalOrder?.length ? normaliseFilter(request.copyInNaturalOrder) : undefined,
+    detectRandomId: unlessDefault(request.detectRandomId, false),
+    sharding: request.sharding && normaliseSharding(request.sharding),
+    documentFilter: request.documentFilter && normaliseFilters(request.documentFilter),
+    namespaceRemap: request.namespaceRemap && normaliseRemap(request.namespaceRemap),
+    carry: normaliseCarry(request.carry),
     verification: { enabled: request.verification.enabled },
   };
+  return given(normal) as StartRequest;
+}
+
+/** Each option by its name: one that is not handled does not compile. */
+type AllOptions = { [Option in keyof Required<StartRequest>]: StartRequest[Option] };
+
+/** The default of an option that came with a later release is absent, as in the requests of earlier ones. */
+function unlessDefault<Value>(value: Value | undefined, byDefault: Value): Value | undefined {
+  return value === byDefault ? undefined : value;
 }
 
 function checkOptionRules(request: StartRequest): void {
@@ -48,7 +54,9 @@ function checkOptionRules(request: StartRequest): void {
   if (!request.reversible) return;
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
   if (request.buildIndexes.startsWith('excludeHashed')) throw new ConvoyError('excludeHashedWithReversible');
-  if (Object.keys(indexChoices(request)).length > 0) throw new ConvoyError('indexChoicesWithReversible');
+  const choices = [request.indexConflicts, request.indexFailures];
+  if (choices.some((choice) => choice !== undefined && choice !== 'refuse'))
+    throw new ConvoyError('indexChoicesWithReversible');
   if (request.documentFilter !== undefined) throw new ConvoyError('documentFilterWithReversible');
   if (request.namespaceRemap !== undefined) throw new ConvoyError('namespaceRemapWithReversible');
   if (!blockedClusters(request.enableUserWriteBlocking).source) throw new ConvoyError('reversibleNeedsWriteBlocking');
@@ -59,14 +67,6 @@ function refuseRenamedAccess({ carry, namespaceRemap }: StartRequest): void {
   const kinds = carriedKindsOf(carry);
   if (namespaceRemap !== undefined && (kinds.has('usersAndRoles') || kinds.has('querySettings')))
     throw new ConvoyError('carryWithNamespaceRemap');
-}
-
-/** The choices about single indexes; the default is absent, as in the requests of earlier releases. */
-function indexChoices({ indexConflicts, indexFailures }: StartRequest): Partial<StartRequest> {
-  return {
-    ...(indexConflicts === undefined || indexConflicts === 'refuse' ? {} : { indexConflicts }),
-    ...(indexFailures === undefined || indexFailures === 'refuse' ? {} : { indexFailures }),
-  };
 }
 
 function normaliseFilter(selectors: readonly NamespaceSelector[]): NamespaceSelector[] {

@@ -6,26 +6,26 @@ import type { StartRequest } from './start-request.js';
 /** Maximum characters of an option's value in a difference; a filter can be long. */
 const VALUE_CHARACTERS_MAX = 200;
 
-/** The options in the order of a difference. */
-const optionNames = [
-  'source',
-  'destination',
-  'buildIndexes',
-  'indexConflicts',
-  'indexFailures',
-  'enableUserWriteBlocking',
-  'includeNamespaces',
-  'excludeNamespaces',
-  'reversible',
-  'keepBalancer',
-  'copyInNaturalOrder',
-  'detectRandomId',
-  'sharding',
-  'documentFilter',
-  'namespaceRemap',
-  'carry',
-  'verification',
-] as const satisfies readonly (keyof StartRequest)[];
+/** The options in the order of a difference: one that is missing does not compile. */
+const optionNames = Object.keys({
+  source: true,
+  destination: true,
+  buildIndexes: true,
+  indexConflicts: true,
+  indexFailures: true,
+  enableUserWriteBlocking: true,
+  includeNamespaces: true,
+  excludeNamespaces: true,
+  reversible: true,
+  keepBalancer: true,
+  copyInNaturalOrder: true,
+  detectRandomId: true,
+  sharding: true,
+  documentFilter: true,
+  namespaceRemap: true,
+  carry: true,
+  verification: true,
+} satisfies Record<keyof StartRequest, true>) as (keyof StartRequest)[];
 
 /**
  * SHA-256 (hexadecimal) of the options in normal form. Equal for equal requests: with or without explicit defaults, in

@@ -111,20 +111,32 @@ describe('optionsDigest', () => {
     );
   });
 
-  it.each([
-    { destination: 'cluster2' },
-    { buildIndexes: 'never' },
-    { indexConflicts: 'majority' },
-    { indexFailures: 'skip' },
-    { enableUserWriteBlocking: true },
-    { includeNamespaces: [{ database: 'a' }] },
-    { excludeNamespaces: [{ database: 'a' }] },
-    { sharding: { shardingEntries: [] } },
-    { verification: { enabled: false } },
-  ])('differs for %j', (fields) => {
-    expect(optionsDigest(parseStartRequest({ ...clusters, ...fields }))).not.toBe(
-      optionsDigest(parseStartRequest(clusters)),
-    );
+  /** Of each option, a value that is not its default. */
+  const others: Record<keyof StartRequest, unknown> = {
+    source: 'cluster2',
+    destination: 'cluster2',
+    buildIndexes: 'never',
+    indexConflicts: 'majority',
+    indexFailures: 'skip',
+    enableUserWriteBlocking: true,
+    includeNamespaces: [{ database: 'a' }],
+    excludeNamespaces: [{ database: 'a' }],
+    reversible: true,
+    keepBalancer: true,
+    copyInNaturalOrder: [{ database: 'a' }],
+    detectRandomId: true,
+    sharding: { shardingEntries: [] },
+    documentFilter: [{ database: 'a', collection: 'b', filter: { c: 1 } }],
+    namespaceRemap: [{ from: { database: 'a' }, to: { database: 'b' } }],
+    carry: ['zones'],
+    verification: { enabled: false },
+  };
+  it.each(Object.entries(others))('differs, and names the option, for another %s', (option, value) => {
+    // A reversible migration blocks writes.
+    const base = option === 'reversible' ? { ...clusters, enableUserWriteBlocking: true } : clusters;
+    const [one, other] = [parseStartRequest(base), parseStartRequest({ ...base, [option]: value })];
+    expect(optionsDigest(other)).not.toBe(optionsDigest(one));
+    expect(optionsDifference(other, one)).toEqual([expect.stringMatching(`^${option}: `)]);
   });
 
   it('distinguishes the orders of a shard key', () => {
