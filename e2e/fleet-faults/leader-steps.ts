@@ -137,6 +137,7 @@ export const leaderSteps = {
     { name: 'restores attributes', matches: changes('collMod') },
     { name: 'asks for the look before the opening', matches: writes('migration', 'lastLook') },
     { name: 'opens the destination', matches: writes('migration', 'phase', 'opening') },
+    { name: "stores the destination's time of the opening", matches: writes('migration', 'handOver') },
     { name: 'permits writes', matches: writes('migration', 'canWrite', true) },
     { name: 'starts the balancer', matches: ({ name }) => name === 'balancerStart' },
     { name: 'ends the migration', matches: writes('migration', 'phase', 'committed') },
