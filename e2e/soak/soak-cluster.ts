@@ -1,8 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient, NodeClient } from '@convoy/instance/cluster/node-client';
 import { listShards, readReleases, replicaSetId, shardedClusterId } from '@convoy/instance/cluster/topology';
-import { type ClusterOptions, startCluster } from '@convoy/simulator/internal/cluster/cluster';
-import { startReplicaSet } from '@convoy/simulator/internal/cluster/replica-set';
+import { type ClusterOptions, startWholeCluster } from '@convoy/simulator/internal/cluster/cluster';
+import { startWholeReplicaSet } from '@convoy/simulator/internal/cluster/replica-set';
 import type { RouterMember } from '@convoy/simulator/internal/cluster/router-member';
 import type { ShardMember } from '@convoy/simulator/internal/cluster/shard-member';
 import { NodeLink } from './node-link.js';
@@ -22,11 +22,11 @@ export interface SoakCluster {
 /** @param options no shards: a replica set */
 export async function startSoakCluster({ shards, ...options }: ClusterOptions): Promise<SoakCluster> {
   if (shards === 0) {
-    const set = await startReplicaSet(options);
+    const set = await startWholeReplicaSet(options);
     const { host, member } = set;
     return { kind: 'replicaSet', host, members: [member], link: () => linkTo(member), close: () => set.close() };
   }
-  const cluster = await startCluster({ shards, ...options });
+  const cluster = await startWholeCluster({ shards, ...options });
   const [router] = cluster.routerMembers;
   if (router === undefined) throw new Error('The cluster has no router.');
   const { router: host, shardMembers: members } = cluster;

@@ -3,10 +3,8 @@ import './required-node.js';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import type { FaultAnswer, ReadyMessage } from './cluster/worker-order.js';
-import { type Arguments, parseArguments, UsageError } from './command-line/arguments.js';
-import { readyText } from './command-line/ready-text.js';
-import { startFailure } from './command-line/start-failure.js';
-import { usage } from './command-line/usage.js';
+import { type Arguments, parseArguments, UsageError, usage } from './command-line/arguments.js';
+import { readyText, startFailure } from './command-line/messages.js';
 
 /** Exit code for a command line that cannot run. */
 const usageExitCode = 2;

@@ -1,8 +1,8 @@
-import { type ClusterOptions, startCluster as startWholeCluster } from './cluster/cluster.js';
+import { type ClusterOptions, startWholeCluster } from './cluster/cluster.js';
 import { closing } from './cluster/closing.js';
 import type { MemberControl } from './cluster/member-control.js';
 import type { NodeControl } from './cluster/node-control.js';
-import { type ReplicaSetOptions, startReplicaSet as startWholeReplicaSet } from './cluster/replica-set.js';
+import { type ReplicaSetOptions, startWholeReplicaSet } from './cluster/replica-set.js';
 
 export { startProcess, type ProcessOptions, type SimulatorProcess } from './cluster/start-process.js';
 export type { ReleaseSeries } from './node/server-version.js';

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { startCluster } from './cluster.js';
+import { startWholeCluster } from './cluster.js';
 import { runFaultLine } from './fault-orders.js';
 import type { NodeControl } from './node-control.js';
-import { startReplicaSet } from './replica-set.js';
+import { startWholeReplicaSet } from './replica-set.js';
 import type { FaultAnswer, FaultMessage, ReadyMessage, WorkerOrder } from './worker-order.js';
 
 interface Running {
@@ -30,7 +30,7 @@ async function answer(line: string): Promise<void> {
 }
 
 async function cluster(): Promise<Running> {
-  const started = await startCluster({
+  const started = await startWholeCluster({
     shards: order.shards,
     routers: order.routers,
     version: order.version,
@@ -44,7 +44,7 @@ async function cluster(): Promise<Running> {
 }
 
 async function replicaSet(): Promise<Running> {
-  const started = await startReplicaSet({
+  const started = await startWholeReplicaSet({
     ...where,
     port: order.port,
     version: order.version,

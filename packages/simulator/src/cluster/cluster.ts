@@ -74,7 +74,7 @@ export interface Cluster {
 const defaultHost = '127.0.0.1';
 
 /** Starts a sharded cluster in this process: shards of one member each, a config server and routers. */
-export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+export async function startWholeCluster(options: ClusterOptions): Promise<Cluster> {
   const address = options.host ?? defaultHost;
   const port = (offset: number): number =>
     options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset;

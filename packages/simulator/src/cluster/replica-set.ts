@@ -35,7 +35,7 @@ export interface ReplicaSet {
 }
 
 /** Starts a plain replica set of one member. */
-export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<ReplicaSet> {
+export async function startWholeReplicaSet(options: ReplicaSetOptions = {}): Promise<ReplicaSet> {
   const setName = options.setName ?? 'rs0';
   const member = await ShardMember.start({
     kind: 'replicaSet',

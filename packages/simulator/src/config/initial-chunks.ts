@@ -105,3 +105,78 @@ function hashSplitPoints(count: number): Long[] {
   }
   return points.sort((a, b) => a.comp(b));
 }
+
+/**
+ * Chunks of about equally many documents each, neighbours on the same shard.
+ * @param keys shard keys of all documents, in any order
+ * @param count chunks at most; fewer when there are fewer different keys
+ */
+export function evenChunks(
+  pattern: ShardKeyPattern,
+  keys: readonly KeyValues[],
+  count: number,
+  shards: readonly string[],
+  time: Timestamp,
+  holdsMaxKey = false,
+): ChunkMap {
+  const bounds = splitPoints(keys, Math.max(count, 1)).filter((bound) => compareKeys(bound, pattern.globalMin) > 0);
+  const edges = [pattern.globalMin, ...bounds, pattern.globalMax];
+  const chunks = edges.slice(0, -1).map((min, index): Chunk => {
+    const shard = shards[Math.floor((index * shards.length) / (edges.length - 1))] ?? '';
+    return {
+      id: new ObjectId(),
+      min,
+      max: edges[index + 1] ?? pattern.globalMax,
+      shard,
+      version: new Timestamp({ t: 1, i: index }),
+      history: [{ shard, validAfter: time }],
+    };
+  });
+  return new ChunkMap(chunks, holdsMaxKey);
+}
+
+/** Different keys that divide the sorted ones into `count` parts. */
+function splitPoints(keys: readonly KeyValues[], count: number): KeyValues[] {
+  const sorted = [...keys].sort(compareKeys);
+  const points: KeyValues[] = [];
+  for (let part = 1; part < count; part += 1) {
+    const key = sorted[Math.floor((part * sorted.length) / count)];
+    const last = points[points.length - 1] ?? sorted[0];
+    if (key !== undefined && last !== undefined && compareKeys(key, last) > 0) points.push(key);
+  }
+  return points;
+}
+
+/** The multiplier and the modulus of the generator `minstd_rand0`. */
+const multiplier = 16_807;
+const modulus = 2_147_483_647;
+
+/**
+ * The order in which 8.0 gives the first chunks to shards: shuffled by a generator that always begins with the same
+ * seed (server source: `initial_split_policy.cpp`; the steps are those of `std::shuffle` of libstdc++).
+ */
+export function shuffledShards(shards: readonly string[]): string[] {
+  const order = [...shards];
+  let state = 1;
+  const below = (count: number): number => {
+    const scaling = Math.floor((modulus - 2) / count);
+    for (;;) {
+      state = (state * multiplier) % modulus;
+      if (state - 1 < count * scaling) return Math.floor((state - 1) / scaling);
+    }
+  };
+  const swap = (at: number, other: number): void => {
+    [order[at], order[other]] = [order[other] ?? '', order[at] ?? ''];
+  };
+  let at = 1;
+  if (order.length > 1 && order.length % 2 === 0) {
+    swap(1, below(2));
+    at = 2;
+  }
+  for (; at < order.length; at += 2) {
+    const pair = below((at + 1) * (at + 2));
+    swap(at, Math.floor(pair / (at + 2)));
+    if (at + 1 < order.length) swap(at + 1, pair % (at + 2));
+  }
+  return order;
+}

@@ -9,15 +9,13 @@ import { MutableDocument } from './mutable-document.js';
 import type { Compile, Evaluate, OperatorCompiler } from './operator.js';
 import { arithmeticOperators } from './operators/arithmetic.js';
 import { arrayOperators } from './operators/array.js';
-import { booleanOperators } from './operators/boolean.js';
-import { conditionalOperators } from './operators/conditional.js';
 import { conversionOperators } from './operators/conversion.js';
 import { dateArithmeticOperators } from './operators/date-arithmetic.js';
 import { dateTextOperators } from './operators/date-text.js';
 import { dateOperators } from './operators/date.js';
 import { documentOperators } from './operators/document.js';
 import { iterationOperators } from './operators/iteration.js';
-import { regexOperators } from './operators/regex.js';
+import { logicOperators } from './operators/logic.js';
 import { textOperators } from './operators/text.js';
 import { type ExpressionContext, refuseUndefined, variableValue } from './variables.js';
 
@@ -25,15 +23,13 @@ const operators = new Map<string, OperatorCompiler>(
   [
     arithmeticOperators,
     arrayOperators,
-    booleanOperators,
-    conditionalOperators,
     conversionOperators,
     dateArithmeticOperators,
     dateOperators,
     dateTextOperators,
     documentOperators,
     iterationOperators,
-    regexOperators,
+    logicOperators,
     textOperators,
   ].flatMap((table) => Object.entries(table)),
 );

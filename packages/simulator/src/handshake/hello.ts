@@ -1,10 +1,10 @@
 import { Int32, Timestamp } from 'bson';
+import { compareValues } from '../bson/compare.js';
 import { DateTime, type Doc, type Value } from '../bson/value.js';
-import type { CommandRequest } from '../node/command.js';
-import { doc, isTrue } from '../node/doc-fields.js';
+import { type CommandRequest, CommandError } from '../node/command.js';
+import { doc, isTrue, docOf, numberOf } from '../node/doc-fields.js';
 import { agreedCompressors } from '../wire/compression.js';
 import { messageBytesMax } from '../wire/protocol.js';
-import { awaitTopologyChange } from './awaited-hello.js';
 import { electionTerm, maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
 
 const writeBatchMax = new Int32(100_000);
@@ -101,4 +101,35 @@ function lastWriteFields(time: Timestamp): Doc {
 /** The version of the set's configuration. Before 8.0 it changes when a shard is added. */
 export function setVersion({ kind, deployment }: NodeIdentity): number {
   return kind === 'replicaSet' || (kind === 'shard' && deployment.version.atLeast(8, 0)) ? 1 : 2;
+}
+
+/** Longest time a client may wait for a topology change in one hello, in milliseconds. */
+const awaitMsMax = 30_000;
+
+/** Codes of the errors, which routers have of their own. */
+const memberCodes = { half: 31_368, counter: 31_372, wait: 31_373 } as const;
+const routerCodes = { half: 51_760, counter: 51_758, wait: 51_759 } as const;
+
+/**
+ * Waits as long as a hello asks, until the topology differs from the one that the client knows.
+ * @throws CommandError when only one of `topologyVersion` and `maxAwaitTimeMS` is given, or a negative one
+ */
+async function awaitTopologyChange(identity: NodeIdentity, request: CommandRequest): Promise<void> {
+  const known = docOf(request.body.get('topologyVersion'));
+  const waitMs = numberOf(request.body.get('maxAwaitTimeMS'));
+  if (known === undefined && waitMs === undefined) return;
+  const codes = identity.kind === 'router' ? routerCodes : memberCodes;
+  if (known === undefined)
+    throw failure(codes.half, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'");
+  if (waitMs === undefined)
+    throw failure(codes.half, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'");
+  if ((numberOf(known.get('counter')) ?? 0) < 0)
+    throw failure(codes.counter, 'topologyVersion must have a non-negative counter');
+  if (waitMs < 0) throw failure(codes.wait, 'maxAwaitTimeMS must be a non-negative integer');
+  if (compareValues(known, identity.topologyVersion) === 0)
+    await identity.condition.change(Math.min(waitMs, awaitMsMax), request.signal);
+}
+
+function failure(code: number, message: string): CommandError {
+  return new CommandError(code, `Location${code}`, message);
 }

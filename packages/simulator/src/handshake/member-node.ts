@@ -1,8 +1,8 @@
 import { Long, Timestamp } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
-import type { CommandNode, CommandRequest, ConnectionState } from '../node/command.js';
-import { doc } from '../node/doc-fields.js';
+import { type CommandNode, type CommandRequest, type ConnectionState, CommandError } from '../node/command.js';
+import { doc, docOf } from '../node/doc-fields.js';
 import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
 import { dataCommandNames } from '../shard/commands/command-table.js';
 import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
@@ -10,8 +10,7 @@ import { clusterTimeField } from './cluster-time.js';
 import { Diagnostics } from './diagnostics.js';
 import { opTime } from './hello.js';
 import type { NodeIdentity } from './node-identity.js';
-import { refuseBySecondary } from './secondary-refusal.js';
-import { countCommand } from './server-status.js';
+import { countOperation } from './server-status.js';
 
 /** Commands after which a connection's last write is the end of the oplog, even if they failed or changed nothing. */
 const writingCommands: ReadonlySet<string> = new Set([
@@ -60,7 +59,7 @@ export class MemberNode implements ServedNode {
   }
 
   async run(request: CommandRequest): Promise<Doc> {
-    countCommand(this.identity, request);
+    countOperation(this.identity, request);
     return this.diagnostics.gate.run(request, async () => {
       const answer = this.#ownAnswer(request) ?? this.#dataAnswer(request);
       try {
@@ -103,4 +102,46 @@ export class MemberNode implements ServedNode {
     if (understood)
       reply.set('$configServerState', doc(['opTime', doc(['ts', this.clock.current()], ['t', Long.fromInt(-1)])]));
   }
+}
+
+/** Commands that a secondary answers with any read preference. */
+const always: ReadonlySet<string> = new Set([
+  'getMore',
+  'killCursors',
+  'startSession',
+  'refreshSessions',
+  'endSessions',
+  'killSessions',
+  'killAllSessions',
+  '_hashBSONElement',
+]);
+/** Commands that a secondary answers when the client allows it. */
+const reads: ReadonlySet<string> = new Set([
+  'find',
+  'aggregate',
+  'count',
+  'distinct',
+  'listCollections',
+  'listIndexes',
+  'listDatabases',
+  'collStats',
+  'dbStats',
+  'dataSize',
+  'validate',
+  'splitVector',
+]);
+
+/**
+ * Refuses what only a primary does.
+ * @throws CommandError 10107 for writes, 13435 for reads that want the primary
+ */
+function refuseBySecondary(identity: NodeIdentity, request: CommandRequest): void {
+  const { name, body } = request;
+  if (identity.role.primary || always.has(name)) return;
+  const word = identity.version.atLeast(5) ? 'primary' : 'master';
+  if (!reads.has(name) || body.has('txnNumber')) throw new CommandError(10107, 'NotWritablePrimary', `not ${word}`);
+  const mode = docOf(body.get('$readPreference'))?.get('mode') ?? 'primary';
+  if (mode !== 'primary') return;
+  const option = identity.version.atLeast(5) ? 'secondaryOk' : 'slaveOk';
+  throw new CommandError(13435, 'NotPrimaryNoSecondaryOk', `not ${word} and ${option}=false`);
 }

@@ -23,7 +23,7 @@ const counterOfCommand: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Counts a command for `opcounters`: bulk writes by statement, everything else as one. */
-export function countCommand(identity: NodeIdentity, request: CommandRequest): void {
+export function countOperation(identity: NodeIdentity, request: CommandRequest): void {
   const name = counterOfCommand.get(request.name) ?? 'command';
   let statements = 1;
   for (const sequence of request.sequences.values()) statements = sequence.length;

@@ -1,5 +1,4 @@
 import { ClusterDefaults } from './cluster-defaults.js';
-import { DefinitionLocks } from './definition-locks.js';
 import type { NodeRelease } from './node-release.js';
 import { releaseSeries, ServerVersion } from './server-version.js';
 import { UserWriteBlock } from './user-write-block.js';
@@ -48,5 +47,22 @@ export class Deployment {
   async keepFeatureCompatibilityVersion(keep: Keeper): Promise<void> {
     this.#keepers.push(keep);
     await keep(this.#featureCompatibilityVersion);
+  }
+}
+
+/** DDL changes of one database run one after the other, as under the lock of its name that coordinators take. */
+class DefinitionLocks {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Runs a change once all earlier ones of its database have ended, however they ended. */
+  async run<T>(database: string, change: () => Promise<T>): Promise<T> {
+    const turn = (this.#last.get(database) ?? Promise.resolve()).then(change);
+    const ended = turn.catch(() => undefined);
+    this.#last.set(database, ended);
+    try {
+      return await turn;
+    } finally {
+      if (this.#last.get(database) === ended) this.#last.delete(database);
+    }
   }
 }

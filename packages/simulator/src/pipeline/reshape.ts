@@ -1,12 +1,16 @@
+import { Long } from 'bson';
 import { computedText } from '../bson/computed-text.js';
 import { documentText } from '../bson/text.js';
 import { typeName } from '../bson/type-of.js';
 import type { Doc, Value } from '../bson/value.js';
 import { checkedPath } from '../expression/checked-path.js';
 import { compileExpression } from '../expression/evaluate.js';
-import { makeVariables } from '../expression/variables.js';
+import { MutableDocument } from '../expression/mutable-document.js';
+import type { Evaluate } from '../expression/operator.js';
+import { makeVariables, type ExpressionContext, withVariable } from '../expression/variables.js';
 import { CommandError } from '../node/command.js';
 import { isUnsimulated } from '../node/unsimulated.js';
+import { splitPath, valueAtPath, withValueAt } from '../query/document-path.js';
 import { compileExclusion, compileStageProjection } from '../query/projection.js';
 import { makeProjectionNode, type ProjectionNode, setFields } from '../query/projection-tree.js';
 import { located } from '../query/query-error.js';
@@ -142,4 +146,83 @@ function mapped(apply: (doc: Doc) => Doc): RunStage {
   return function* (docs) {
     for (const doc of docs) yield apply(doc);
   };
+}
+
+/** `$redact`: keeps, cuts or looks into each level of a document, as an expression says. */
+export function compileRedact(operand: Value, context: PipelineContext): RunStage {
+  const expressions: ExpressionContext = {
+    ...expressionContext(context),
+    let: new Map<string, Value | undefined>([
+      ...(context.let ?? []),
+      ['DESCEND', 'descend'],
+      ['PRUNE', 'prune'],
+      ['KEEP', 'keep'],
+    ]),
+  };
+  const decide = compileExpression(operand, expressions);
+  return function* (docs) {
+    for (const doc of docs) {
+      const kept = redacted(doc, doc, decide, expressions);
+      if (kept !== undefined) yield kept;
+    }
+  };
+}
+
+function redacted(doc: Doc, root: Doc, decide: Evaluate, context: ExpressionContext): Doc | undefined {
+  const decision = decide(withVariable(makeVariables(doc, context), 'ROOT', root));
+  if (decision === 'keep') return doc;
+  if (decision === 'prune') return undefined;
+  if (decision !== 'descend') throw located(17053, '$redact must evaluate to one of $$KEEP, $$PRUNE, or $$DESCEND');
+  const kept: Doc = new Map();
+  for (const [name, value] of doc) {
+    const inner = redactedValue(value, root, decide, context);
+    if (inner !== undefined) kept.set(name, inner);
+  }
+  return kept;
+}
+
+function redactedValue(value: Value, root: Doc, decide: Evaluate, context: ExpressionContext): Value | undefined {
+  if (value instanceof Map) return redacted(value, root, decide, context);
+  if (!Array.isArray(value)) return value;
+  return value.flatMap((item) => {
+    const inner = redactedValue(item, root, decide, context);
+    return inner === undefined ? [] : [inner];
+  });
+}
+
+/** `$unwind`: one document per array element. */
+export function compileUnwind(operand: Value): RunStage {
+  const spec: Doc = operand instanceof Map ? operand : new Map([['path', operand]]);
+  const path = spec.get('path');
+  if (typeof path !== 'string') throw located(28808, 'expected a string as the path for $unwind stage');
+  if (!path.startsWith('$'))
+    throw located(28818, `path option to $unwind stage should be prefixed with a '$': ${path}`);
+  const names = path.slice(1).split('.');
+  const index = spec.get('includeArrayIndex');
+  const keepsEmpty = spec.get('preserveNullAndEmptyArrays') === true;
+  return function* (docs) {
+    for (const doc of docs) yield* unwound(doc, names, typeof index === 'string' ? index : undefined, keepsEmpty);
+  };
+}
+
+function* unwound(doc: Doc, path: readonly string[], index: string | undefined, keepsEmpty: boolean): Generator<Doc> {
+  const value = valueAtPath(doc, path);
+  if (Array.isArray(value)) {
+    for (const [position, item] of value.entries())
+      yield numbered(withField(doc, path, item), index, Long.fromNumber(position));
+    if (value.length === 0 && keepsEmpty) yield numbered(withField(doc, path, undefined), index, null);
+  } else if (value !== undefined && value !== null) yield numbered(doc, index, null);
+  else if (keepsEmpty) yield numbered(doc, index, null);
+}
+
+function numbered(doc: Doc, index: string | undefined, position: Value): Doc {
+  return index === undefined ? doc : withValueAt(doc, splitPath(index), position);
+}
+
+function withField(doc: Doc, path: readonly string[], value: Value | undefined): Doc {
+  const [name = '', ...rest] = path;
+  const copy = new MutableDocument(doc);
+  const inner = doc.get(name);
+  copy.set(name, rest.length > 0 && inner instanceof Map ? withField(inner, rest, value) : value);
+  return copy.frozen();
 }

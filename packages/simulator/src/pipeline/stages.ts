@@ -11,12 +11,17 @@ import { compileBucket } from './bucket.js';
 import { compileGraphLookup } from './graph-lookup.js';
 import { compileGroup } from './group.js';
 import { compileFacet, compileLookup, compileUnionWith } from './join.js';
-import { compileRedact } from './redact.js';
-import { compileAddFields, compileProject, compileReplaceRoot, compileUnset } from './reshape.js';
+import {
+  compileRedact,
+  compileAddFields,
+  compileProject,
+  compileReplaceRoot,
+  compileUnset,
+  compileUnwind,
+} from './reshape.js';
 import { countRearranged, rearranged, refuseNarrowedLookup, refuseUnreadableMatch } from './rearranged.js';
 import { drawn, sampleSize } from './sample.js';
 import { expressionContext, type PipelineContext, type RunStage, type StageCompiler } from './stage.js';
-import { compileUnwind } from './unwind.js';
 
 const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $match: compileMatch,

@@ -64,7 +64,7 @@ export function compileOperator(
     case '$nin':
       return { ...traversing(inTest(listOperand(operand, '$nin'), collation, nested.nullIsStrict)), negated: true };
     case '$exists':
-      return { test: (value) => value !== undefined, leafArrays: false, negated: !isTrue(operand) };
+      return { test: (value) => value !== undefined, leafArrays: false, negated: !countsAsTrue(operand) };
     case '$type':
       return traversing(typeTest(operand));
     case '$regex':
@@ -92,7 +92,7 @@ export function compileOperator(
 }
 
 /** Whether a value counts as true in an option: anything but false, null and zero. */
-export function isTrue(value: Value): boolean {
+export function countsAsTrue(value: Value): boolean {
   return isNumber(value) ? toNumber(value) !== 0 : value !== false && value !== null;
 }
 

@@ -7,7 +7,7 @@ import { compileExpression, isExpressionName } from '../expression/evaluate.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
 import { CommandError } from '../node/command.js';
 import { unsimulated } from '../node/unsimulated.js';
-import { isTrue } from './field-operators.js';
+import { countsAsTrue } from './field-operators.js';
 import { compileElementMatcher, compileMatcher } from './matcher.js';
 import { isElementCondition } from './operator-document.js';
 import { located } from './query-error.js';
@@ -81,7 +81,7 @@ class ProjectionParser {
   #field(parent: ProjectionNode, name: string, value: Value): void {
     if (name.endsWith('.$')) throw unsimulated('a positional projection');
     if (value instanceof Map) this.#inner(parent, name, value);
-    else if (isNumber(value) || typeof value === 'boolean') this.#flag(parent, name, isTrue(value));
+    else if (isNumber(value) || typeof value === 'boolean') this.#flag(parent, name, countsAsTrue(value));
     else this.#literal(parent, name, value);
   }
 

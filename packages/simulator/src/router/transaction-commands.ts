@@ -56,7 +56,7 @@ export function handedOn(context: RouterContext, request: CommandRequest, error:
 }
 
 /** `commitTransaction`: directly when at most one shard has written, else in two phases. May be repeated. */
-export async function commitTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
+export async function commitTransactionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const { transactions } = context;
   const transaction = transactions.of(request.body) ?? transactions.recover(request.body);
   transaction.ending = true;
@@ -242,7 +242,7 @@ async function recovered(
 }
 
 /** `abortTransaction` on every participant. */
-export async function abortTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
+export async function abortTransactionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const transaction = context.transactions.of(request.body);
   if (transaction === undefined) {
     context.transactions.refuseOlder(request.body);

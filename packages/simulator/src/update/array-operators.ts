@@ -12,7 +12,7 @@ import type { UpdateOptions } from './update-options.js';
 import type { Change, LeafOperator, OperandSite } from './leaf-operator.js';
 
 /** Operators on arrays. A missing field becomes an array or stays missing. */
-export const arrayOperators: Readonly<Record<string, LeafOperator>> = {
+export const arrayUpdateOperators: Readonly<Record<string, LeafOperator>> = {
   $push: compilePush,
   $addToSet: compileAddToSet,
   $pop: compilePop,

@@ -6,14 +6,14 @@ import { unsimulated } from '../node/unsimulated.js';
 import { splitPath } from '../query/document-path.js';
 import { badValue, failedToParse } from '../query/query-error.js';
 import { typeName } from '../bson/type-of.js';
-import { arrayOperators } from './array-operators.js';
+import { arrayUpdateOperators } from './array-operators.js';
 import type { Change, LeafOperator } from './leaf-operator.js';
 import { numberOperators } from './number-operators.js';
 import { conflict } from './update-error.js';
 import type { UpdateOptions } from './update-options.js';
 
 /** One operator on one path. */
-export interface Modification {
+export interface LeafModification {
   readonly operator: string;
   readonly operand: Value;
   readonly change: Change;
@@ -21,7 +21,7 @@ export interface Modification {
 
 /** The paths of an update, as a tree. A node either changes its value or has children. */
 export interface UpdateNode {
-  modification?: Modification;
+  modification?: LeafModification;
   readonly children: Map<string, UpdateNode>;
 }
 
@@ -61,7 +61,7 @@ const keep: Change = ({ present }) => present;
 
 const leafOperators: Readonly<Record<string, LeafOperator>> = {
   ...numberOperators,
-  ...arrayOperators,
+  ...arrayUpdateOperators,
   $set: (operand) => () => operand,
   $setOnInsert:
     (operand) =>
@@ -115,7 +115,7 @@ function isDynamic(name: string): boolean {
 }
 
 /** @param make parses the operand, after the check of the path and before the check for conflicts */
-function insert(root: UpdateNode, path: string, options: TreeOptions, make: () => Modification): void {
+function insert(root: UpdateNode, path: string, options: TreeOptions, make: () => LeafModification): void {
   const names = checkedNames(path);
   const modification = make();
   let node = root;

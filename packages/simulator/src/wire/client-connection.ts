@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net';
 import { encodeDocument } from '../bson/encode.js';
 import { keepDocuments } from '../bson/own-copy.js';
+import type { Doc } from '../bson/value.js';
+import { handshakes } from '../node/command-names.js';
 import { CommandError, type CommandRequest, type ConnectionState } from '../node/command.js';
+import { numberOf } from '../node/doc-fields.js';
 import { runCommand } from './command-run.js';
 import { unpackFrame } from './compression.js';
-import { nextInvocation } from './exhaust.js';
 import { FrameSplitter } from './frame-splitter.js';
 import { LinkFaults } from './link-faults.js';
 import { legacyReplyPrefix, readLegacyQuery } from './legacy-query.js';
@@ -152,4 +154,17 @@ function orRefusal<Result>(read: () => Result): Result | CommandError {
     if (error instanceof CommandError) return error;
     throw error;
   }
+}
+
+/**
+ * The command with which a node continues by itself after a reply, when the client allows more than one: an awaited
+ * hello from its last topology version (OP_MSG specification, exhaustAllowed). A getMore is answered once.
+ * @returns undefined when the reply was the last one
+ */
+function nextInvocation(command: ParsedCommand, reply: Doc): ParsedCommand | undefined {
+  if (numberOf(reply.get('ok')) !== 1 || !handshakes.has(command.name)) return undefined;
+  const version = reply.get('topologyVersion');
+  if (version === undefined || !command.body.has('topologyVersion') || !command.body.has('maxAwaitTimeMS'))
+    return undefined;
+  return { ...command, body: new Map(command.body).set('topologyVersion', version) };
 }

@@ -1,6 +1,6 @@
 import { Binary, Int32, type Timestamp } from 'bson';
 import { MongoClient, MongoServerError } from 'mongodb';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
 import type { Doc, Value } from '../../src/bson/value.js';
 import { clusterRoles } from './cluster-stage.js';
 import type { RecordedRelease, Step } from './corpus-file.js';
@@ -16,7 +16,7 @@ const noopIntervalMs = 20;
 
 /** One shard behind one router, with access control; `root` exists, and a collection with one document. */
 export async function openAccessStage(version: RecordedRelease): Promise<Stage> {
-  const cluster = await startCluster({
+  const cluster = await startWholeCluster({
     version,
     shards: 1,
     noopIntervalMs,

@@ -1,6 +1,6 @@
 import type { Timestamp } from 'bson';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
-import { startReplicaSet } from '../../src/cluster/replica-set.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
+import { startWholeReplicaSet } from '../../src/cluster/replica-set.js';
 import type { Doc } from '../../src/bson/value.js';
 import type { RecordedRelease, Step } from './corpus-file.js';
 import { describedActions } from './described-actions.js';
@@ -20,7 +20,7 @@ const recordedSetName = 'plain';
 
 /** Two shards behind one router, without access control. */
 export async function openClusterStage(version: RecordedRelease = '5.0'): Promise<Stage> {
-  const cluster = await startCluster({ version, shards: 2, noopIntervalMs, oplogBytesMax, balancerRoundMs: 0 });
+  const cluster = await startWholeCluster({ version, shards: 2, noopIntervalMs, oplogBytesMax, balancerRoundMs: 0 });
   const hosts = new Map([
     ['router', cluster.router],
     ...cluster.shards.map((host, index): [string, string] => [`shard${index}`, host]),
@@ -36,7 +36,7 @@ export async function openClusterStage(version: RecordedRelease = '5.0'): Promis
 
 /** A plain replica set of one member. */
 export async function openReplicaSetStage(version: RecordedRelease = '5.0'): Promise<Stage> {
-  const set = await startReplicaSet({ version, setName: recordedSetName, noopIntervalMs: noNoops });
+  const set = await startWholeReplicaSet({ version, setName: recordedSetName, noopIntervalMs: noNoops });
   const hosts = new Map([['replicaset', set.host]]);
   return NodeStage.open({
     hosts,

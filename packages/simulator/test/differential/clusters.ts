@@ -1,7 +1,7 @@
 import { Int32 } from 'bson';
 import { startTestCluster } from '../../../testbed/src/cluster/start-test-cluster.js';
 import { ScratchFolder } from '../../../testbed/src/process/scratch-folder.js';
-import { startCluster } from '../../src/cluster/cluster.js';
+import { startWholeCluster } from '../../src/cluster/cluster.js';
 import { type ReleaseSeries, ServerVersion } from '../../src/node/server-version.js';
 import { clusterRoles } from '../conformance/cluster-stage.js';
 import { logIn } from '../conformance/scram-login.js';
@@ -20,7 +20,14 @@ const rootPassword = 'secret';
 export async function openSimulated(version: ReleaseSeries, { access = false } = {}): Promise<Nodes> {
   const root = [{ user: 'root', password: rootPassword, roles: ['root'] }];
   const auth = access ? { auth: { users: root, shardUsers: root } } : {};
-  const cluster = await startCluster({ shards: 2, routers: 2, noopIntervalMs, balancerRoundMs: 0, version, ...auth });
+  const cluster = await startWholeCluster({
+    shards: 2,
+    routers: 2,
+    noopIntervalMs,
+    balancerRoundMs: 0,
+    version,
+    ...auth,
+  });
   const [shard0 = '', shard1 = ''] = cluster.shards;
   const [router = '', router1 = ''] = cluster.routers;
   return nodes({ router, router1, shard0, shard1 }, clusterRoles(cluster), () => cluster.close());

@@ -1,6 +1,6 @@
 import { type Document, MongoClient, Timestamp } from 'mongodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Cluster, type ClusterOptions, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, type ClusterOptions, startWholeCluster } from '../../src/cluster/cluster.js';
 
 /** Until 5.0 chunks are counted, later bytes. */
 const releases = ['5.0', '8.0'] as const;
@@ -16,7 +16,7 @@ describe('the balancer', () => {
   });
 
   async function start(options: Partial<ClusterOptions> = {}): Promise<void> {
-    cluster = await startCluster({ shards: 2, noopIntervalMs: 50, balancerRoundMs: 0, ...options });
+    cluster = await startWholeCluster({ shards: 2, noopIntervalMs: 50, balancerRoundMs: 0, ...options });
     client = await MongoClient.connect(cluster.connectionString);
     await client.db('admin').command({ enableSharding: 'db', primaryShard: 'shard0' });
   }

@@ -8,7 +8,7 @@ import {
   type Timestamp,
 } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Cluster, type ClusterOptions, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, type ClusterOptions, startWholeCluster } from '../../src/cluster/cluster.js';
 
 type Event = ChangeStreamDocument & { operationDescription?: Record<string, unknown> };
 
@@ -34,7 +34,7 @@ describe('change streams through a router', () => {
   });
 
   async function start(options: Partial<ClusterOptions> = {}): Promise<Started> {
-    const cluster = await startCluster({ shards: 2, noopIntervalMs: 20, ...options });
+    const cluster = await startWholeCluster({ shards: 2, noopIntervalMs: 20, ...options });
     const made = { cluster, client: await MongoClient.connect(cluster.connectionString) };
     started.push(made);
     return made;

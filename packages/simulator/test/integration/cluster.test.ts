@@ -1,6 +1,6 @@
 import { type Document, Long, MaxKey, MinKey, MongoClient, ObjectId, type Timestamp } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
 import { startCluster as startSimulated } from '../../src/simulator.js';
 
 describe('a sharded cluster and the official driver', () => {
@@ -9,7 +9,7 @@ describe('a sharded cluster and the official driver', () => {
   const direct: MongoClient[] = [];
 
   beforeAll(async () => {
-    cluster = await startCluster({ shards: 2, noopIntervalMs: 50 });
+    cluster = await startWholeCluster({ shards: 2, noopIntervalMs: 50 });
     client = await MongoClient.connect(cluster.connectionString);
     for (const host of cluster.shards)
       direct.push(await MongoClient.connect(`mongodb://${host}/?directConnection=true`));

@@ -1,7 +1,7 @@
 import { type Document, MongoClient, MongoServerError } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
-import { startReplicaSet } from '../../src/cluster/replica-set.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
+import { startWholeReplicaSet } from '../../src/cluster/replica-set.js';
 
 interface Item {
   _id: number;
@@ -21,7 +21,7 @@ describe('failCommand', () => {
   let shard0: MongoClient;
 
   beforeAll(async () => {
-    cluster = await startCluster({ shards: 2, noopIntervalMs: 50 });
+    cluster = await startWholeCluster({ shards: 2, noopIntervalMs: 50 });
     client = await MongoClient.connect(cluster.connectionString);
     shard0 = await MongoClient.connect(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true`);
     await client.db('admin').command({ enableSharding: 'faults', primaryShard: 'shard0' });
@@ -126,7 +126,7 @@ describe('failCommand', () => {
 
 describe('a replica set', () => {
   it('is found, and refuses what only routers do', async () => {
-    const set = await startReplicaSet();
+    const set = await startWholeReplicaSet();
     await using member = await MongoClient.connect(set.connectionString);
     const items = member.db('test').collection<Item>('items');
     await items.insertOne({ _id: 1, k: 1 });

@@ -1,6 +1,6 @@
 import { type ClientSession, type Collection, type Document, MaxKey, MinKey, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
 import type { ReleaseSeries } from '../../src/node/server-version.js';
 
 const undecided = {
@@ -15,7 +15,7 @@ describe.each<ReleaseSeries>(['5.0', '6.0'])('held commits of %s', (version) => 
   let accounts: Collection<{ _id: number; balance: number }>;
 
   beforeAll(async () => {
-    cluster = await startCluster({ shards: 2, version, noopIntervalMs: 50 });
+    cluster = await startWholeCluster({ shards: 2, version, noopIntervalMs: 50 });
     client = await MongoClient.connect(cluster.connectionString);
     held = await MongoClient.connect(`mongodb://${cluster.shards[1] ?? ''}/?directConnection=true`);
     accounts = client.db('bank').collection('accounts');

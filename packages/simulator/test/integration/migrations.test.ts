@@ -1,6 +1,6 @@
 import { type Document, Long, MaxKey, MinKey, MongoClient, type Timestamp, UUID } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
 
 interface Item {
   _id: number;
@@ -16,7 +16,7 @@ describe.each(['8.0', '5.0'] as const)('migrations of chunks in %s', (version) =
   let shard1: MongoClient;
 
   beforeAll(async () => {
-    cluster = await startCluster({ version, shards: 3, routers: 2, noopIntervalMs: 50, balancerRoundMs: 0 });
+    cluster = await startWholeCluster({ version, shards: 3, routers: 2, noopIntervalMs: 50, balancerRoundMs: 0 });
     const direct = (index: number): Promise<MongoClient> =>
       MongoClient.connect(`mongodb://${cluster.shards[index] ?? ''}/?directConnection=true`);
     [client, other, shard0, shard1] = await Promise.all([
@@ -307,7 +307,7 @@ describe.each(['8.0', '5.0'] as const)('migrations of chunks in %s', (version) =
 
 describe('orphans since 6.0', () => {
   it('are left alone by what routers send', async () => {
-    const cluster = await startCluster({ shards: 2, version: '6.0', balancerRoundMs: 0 });
+    const cluster = await startWholeCluster({ shards: 2, version: '6.0', balancerRoundMs: 0 });
     const client = await MongoClient.connect(cluster.connectionString);
     const admin = client.db('admin');
     await admin.command({ shardCollection: 'db.c', key: { k: 1 } });

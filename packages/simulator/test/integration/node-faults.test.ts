@@ -1,6 +1,6 @@
 import { MongoClient, type MongoServerError, type Timestamp } from 'mongodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
 import { runFaultLine } from '../../src/cluster/fault-orders.js';
 
 interface Item {
@@ -14,7 +14,7 @@ describe('faults of nodes', () => {
   let direct: MongoClient;
 
   beforeEach(async () => {
-    cluster = await startCluster({
+    cluster = await startWholeCluster({
       shards: 2,
       routers: 2,
       noopIntervalMs: 50,
@@ -96,7 +96,7 @@ describe('faults of nodes', () => {
   });
 
   it('says FailedToSatisfyReadPreference when it has waited for too long', async () => {
-    const impatient = await startCluster({ shards: 1, hostSelectionMs: 20 });
+    const impatient = await startWholeCluster({ shards: 1, hostSelectionMs: 20 });
     await using other = await MongoClient.connect(impatient.connectionString, { retryReads: false });
     await other.db('db').collection<Item>('c').insertOne({ _id: 1, k: 1 });
     await impatient.node('shard0').stop();

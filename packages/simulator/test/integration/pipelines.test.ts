@@ -1,6 +1,6 @@
 import { type Db, MaxKey, MinKey, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
 
 interface Item {
   _id: number;
@@ -15,7 +15,7 @@ describe('pipelines and views through a router', () => {
   let number = 0;
 
   beforeAll(async () => {
-    cluster = await startCluster({ shards: 2, noopIntervalMs: 50 });
+    cluster = await startWholeCluster({ shards: 2, noopIntervalMs: 50 });
     client = await MongoClient.connect(cluster.connectionString);
   });
 

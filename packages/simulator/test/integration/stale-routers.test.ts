@@ -1,6 +1,6 @@
 import { type ClientSession, type Collection, MongoClient, type MongoServerError } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
 import { testSeed } from '../../../../test/seed.js';
 import { seededRandom } from './seeded-random.js';
 
@@ -21,7 +21,7 @@ describe('two routers with tables of their own', () => {
   let routers: MongoClient[];
 
   beforeAll(async () => {
-    cluster = await startCluster({ shards: 3, routers: 2, noopIntervalMs: 50, balancerRoundMs: 0 });
+    cluster = await startWholeCluster({ shards: 3, routers: 2, noopIntervalMs: 50, balancerRoundMs: 0 });
     routers = await Promise.all(cluster.routers.map((host) => MongoClient.connect(`mongodb://${host}`)));
   });
 

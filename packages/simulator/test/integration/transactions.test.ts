@@ -10,7 +10,7 @@ import {
 } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Doc, Value } from '../../src/bson/value.js';
-import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
 import { internalRequest } from '../../src/node/internal-request.js';
 
 interface Item {
@@ -26,7 +26,7 @@ describe('transactions through a router', () => {
   let number = 0;
 
   beforeAll(async () => {
-    cluster = await startCluster({ shards: 2, routers: 2, noopIntervalMs: 50 });
+    cluster = await startWholeCluster({ shards: 2, routers: 2, noopIntervalMs: 50 });
     client = await MongoClient.connect(cluster.connectionString);
     direct = await Promise.all(
       cluster.shards.map((host) => MongoClient.connect(`mongodb://${host}/?directConnection=true`)),

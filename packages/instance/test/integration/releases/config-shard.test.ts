@@ -1,4 +1,4 @@
-import { startCluster } from '@convoy/simulator/internal/cluster/cluster';
+import { startWholeCluster } from '@convoy/simulator/internal/cluster/cluster';
 import { expect, it } from 'vitest';
 import { Fixture, Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
@@ -10,7 +10,7 @@ const documents = 400;
 
 /** A cluster of two shards. @param config one of them is the config server */
 async function startSide(config: boolean): Promise<Side> {
-  const cluster = await startCluster({ shards: config ? 1 : 2, version: '8.0', noopIntervalMs: 100 });
+  const cluster = await startWholeCluster({ shards: config ? 1 : 2, version: '8.0', noopIntervalMs: 100 });
   const side = await Side.around(cluster.connectionString, shape, () => cluster.close());
   if (config) await side.client.db('admin').command({ transitionFromDedicatedConfigServer: 1 });
   return side;

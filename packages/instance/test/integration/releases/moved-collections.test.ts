@@ -1,4 +1,4 @@
-import { startCluster } from '@convoy/simulator/internal/cluster/cluster';
+import { startWholeCluster } from '@convoy/simulator/internal/cluster/cluster';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Fixture, Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
@@ -11,7 +11,7 @@ const documents = 200;
 let fixture: Fixture;
 
 async function startSide(): Promise<Side> {
-  const cluster = await startCluster({ ...shape, version: '8.0', noopIntervalMs: 100 });
+  const cluster = await startWholeCluster({ ...shape, version: '8.0', noopIntervalMs: 100 });
   return Side.around(cluster.connectionString, shape, () => cluster.close());
 }
 

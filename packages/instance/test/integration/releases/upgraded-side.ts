@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cluster, startCluster } from '@convoy/simulator/internal/cluster/cluster';
+import { type Cluster, startWholeCluster } from '@convoy/simulator/internal/cluster/cluster';
 import type { ReleaseSeries } from '@convoy/simulator';
 import { Side } from '../contract/fixture.js';
 
@@ -17,7 +17,7 @@ export class UpgradedSide {
   ) {}
 
   static async start(version: ReleaseSeries): Promise<UpgradedSide> {
-    const cluster = await startCluster({ ...shape, version, noopIntervalMs: 100 });
+    const cluster = await startWholeCluster({ ...shape, version, noopIntervalMs: 100 });
     return new UpgradedSide(cluster, await Side.around(cluster.connectionString, shape, () => cluster.close()));
   }
 

@@ -5,7 +5,7 @@ import { decodeDocument } from '@convoy/simulator/internal/bson/decode';
 import { encodeDocument } from '@convoy/simulator/internal/bson/encode';
 import type { Doc, Value } from '@convoy/simulator/internal/bson/value';
 import { ServerVersion } from '@convoy/simulator/internal/node/server-version';
-import { describedUpdate } from '@convoy/simulator/internal/shard/change-stream/update-description';
+import { describedUpdate } from '@convoy/simulator/internal/shard/change-stream/document-event';
 import type { EventStyle } from '@convoy/simulator/internal/shard/change-stream/event-style';
 import type { UpdateOperation } from '@convoy/simulator/internal/shard/oplog/entry';
 import { applyUpdate } from '@convoy/simulator/internal/update/apply';

@@ -1,17 +1,18 @@
-import type { Doc } from '../../bson/value.js';
+import { Long } from 'bson';
+import { decodeDocument } from '../../bson/decode.js';
+import { documentText } from '../../bson/text.js';
+import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { isTrue } from '../../node/doc-fields.js';
+import { isTrue, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { hasCommand } from '../../node/release-rules.js';
 import type { Login } from '../login/login.js';
 import { PrivilegeSet } from '../privilege/privilege-set.js';
 import { clusterResource, databaseResource, namespaceResource } from '../privilege/resource.js';
 import type { UserCatalog } from '../user/user-catalog.js';
-import { commandText } from './command-text.js';
 import { CursorOwners } from './cursor-owners.js';
 import { declaredNeeds } from './declared-needs.js';
 import { type DirectShard, refuseDirectAccess } from './direct-access.js';
 import type { Need } from './need.js';
-import { keepVisibleCollections, keepVisibleDatabases } from './visible-lists.js';
 
 /** What a client on the server's own machine may do while there are no users (manual: "Localhost Exception"). */
 const localhostException = new PrivilegeSet([
@@ -133,4 +134,62 @@ function asksForOwnRole({ roles }: Login, { body, db }: CommandRequest): boolean
 function writesAccess({ db, name, body }: CommandRequest): boolean {
   const collection = body.get(name);
   return db === 'admin' && (collection === 'system.users' || collection === 'system.roles') && name !== 'find';
+}
+
+/** Fields that the server does not show, by command. */
+const hidden: ReadonlyMap<string, string> = new Map([
+  ['createUser', 'pwd'],
+  ['updateUser', 'pwd'],
+  ['saslStart', 'payload'],
+  ['saslContinue', 'payload'],
+]);
+
+/** A command as a refusal shows it: as sent, without document sequences, passwords as `xxx`. */
+function commandText(request: CommandRequest): string {
+  const shown = withListedStatements(request);
+  const secret = hidden.get(request.name);
+  if (secret !== undefined && shown.has(secret)) shown.set(secret, 'xxx');
+  return documentText(shown);
+}
+
+/** Puts statements that were taken out of the body as bytes back into their place. */
+function withListedStatements({ body, sequences, listed }: CommandRequest): Doc {
+  const fields: [string, Value][] = [...body];
+  if (listed !== undefined) {
+    const statements = (sequences.get(listed.field) ?? []).map((bytes) => new RawDocument(bytes));
+    fields.splice(listed.index, 0, [listed.field, statements]);
+  }
+  return new Map(fields);
+}
+
+const bytesPerMegabyte = 1024 * 1024;
+
+/** Removes what the caller may not see from a reply of `listDatabases`, and adds the sizes up again. */
+function keepVisibleDatabases(reply: Doc, privileges: PrivilegeSet): void {
+  const entries = listIn(reply.get('databases')).filter((entry) =>
+    privileges.allowsAnythingIn(textOrEmpty(entry.get('name'))),
+  );
+  reply.set('databases', entries);
+  if (!reply.has('totalSize')) return;
+  const total = entries.reduce((sum, entry) => sum + (numberOf(entry.get('sizeOnDisk')) ?? 0), 0);
+  reply
+    .set('totalSize', Long.fromNumber(total))
+    .set('totalSizeMb', Long.fromNumber(Math.floor(total / bytesPerMegabyte)));
+}
+
+/** The same for `listCollections` with `authorizedCollections`. */
+function keepVisibleCollections(reply: Doc, db: string, privileges: PrivilegeSet): void {
+  const cursor = reply.get('cursor');
+  if (!(cursor instanceof Map)) return;
+  const visible = listIn(cursor.get('firstBatch')).filter((entry) =>
+    privileges.allowsAnything({ kind: 'namespace', db, collection: textOrEmpty(entry.get('name')) }),
+  );
+  cursor.set('firstBatch', visible);
+}
+
+function listIn(value: Value | undefined): Doc[] {
+  return (Array.isArray(value) ? value : []).flatMap((each) => {
+    if (each instanceof RawDocument) return [decodeDocument(each.bytes)];
+    return each instanceof Map ? [each] : [];
+  });
 }

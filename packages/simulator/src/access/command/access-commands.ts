@@ -1,7 +1,7 @@
 import type { Doc } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { refuseUnsimulated } from '../../node/unsimulated.js';
-import { connectionStatus } from '../login/connection-status.js';
+import { connectionStatus } from './info-commands.js';
 import type { Login } from '../login/login.js';
 import { authenticate, saslContinue, saslStart } from '../login/sasl-commands.js';
 import type { UserCatalog } from '../user/user-catalog.js';

@@ -3,6 +3,7 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOrEmpty, isTrue, textOrEmpty } from '../../node/doc-fields.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { compileMatcher } from '../../query/matcher.js';
+import type { Login } from '../login/login.js';
 import { builtInPrivileges } from '../privilege/built-in-roles.js';
 import { readRole, roleText } from '../privilege/role-name.js';
 import type { UserCatalog } from '../user/user-catalog.js';
@@ -70,4 +71,14 @@ export async function rolesInfo(catalog: UserCatalog, request: CommandRequest): 
 function refuseOptions({ body, name }: CommandRequest, options: readonly string[]): void {
   const option = options.find((each) => isTrue(body.get(each)));
   if (option !== undefined) throw unsimulated(`${name}.${option}`);
+}
+
+/** `connectionStatus`: the logged-in users, their roles, and with `showPrivileges` their privileges. */
+export async function connectionStatus(login: Login, request: CommandRequest): Promise<Doc> {
+  await login.refresh();
+  const users = login.users.map(({ user, db }) => doc(['user', user], ['db', db]));
+  const info = doc(['authenticatedUsers', users], ['authenticatedUserRoles', roleDocuments(login.roles)]);
+  if (isTrue(request.body.get('showPrivileges')))
+    info.set('authenticatedUserPrivileges', login.privileges.toDocuments());
+  return doc(['authInfo', info]);
 }

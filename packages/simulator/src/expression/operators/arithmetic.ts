@@ -15,7 +15,6 @@ import { DateTime, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { badValue, located, typeMismatch } from '../../query/query-error.js';
-import { doubleFunction } from '../double-function.js';
 import type { ExpressionContext } from '../variables.js';
 import { fixed, type OperatorCompiler, type OperatorTable, ranged, sequential } from '../operator.js';
 import { isNullish } from '../truth.js';
@@ -239,3 +238,12 @@ function numeric(value: Value | undefined, name: string): NumberValue {
 }
 
 const unaryOperators: ReadonlySet<string> = new Set(['$abs', '$ceil', '$floor', '$sqrt', '$exp', '$ln', '$log10']);
+
+/**
+ * A function of numbers as doubles.
+ * @throws CommandError as not simulated for decimals, which servers compute with 34 digits
+ */
+function doubleFunction(name: string, apply: (...values: number[]) => number, ...values: NumberValue[]): Double {
+  if (values.some((value) => value._bsontype === 'Decimal128')) throw unsimulated(`${name} of a decimal`);
+  return new Double(apply(...values.map(toNumber)));
+}

@@ -1,12 +1,13 @@
-import { BSONSymbol, Code, Double, Int32, Timestamp } from 'bson';
+import { BSONSymbol, Code, Double, Int32, Timestamp, BSONRegExp } from 'bson';
 import { compareStrings } from '../../bson/compare.js';
 import { computedText } from '../../bson/computed-text.js';
 import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
 import { decodeUtf8, encodeUtf8 } from '../../bson/utf8.js';
-import { DateTime, type Value } from '../../bson/value.js';
+import { DateTime, type Value, type Doc } from '../../bson/value.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
+import { compileRegex } from '../../query/regex.js';
 import {
   type Compile,
   type Evaluate,
@@ -51,6 +52,14 @@ export const textOperators: OperatorTable = {
   $rtrim: (operand, compile) => compileTrim(operand, compile, '$rtrim', false, true),
   $replaceOne: (operand, compile) => compileReplace(operand, compile, '$replaceOne', false),
   $replaceAll: (operand, compile) => compileReplace(operand, compile, '$replaceAll', true),
+  $regexMatch: (operand, compile, name) =>
+    compileRegexOperator(operand, compile, name, false, (text, regex) => regex.test(text)),
+  $regexFind: (operand, compile, name) =>
+    compileRegexOperator(operand, compile, name, null, (text, regex) => found(text, regex.exec(text))),
+  $regexFindAll: (operand, compile, name) =>
+    compileRegexOperator(operand, compile, name, [], (text, regex) =>
+      [...text.matchAll(new RegExp(regex, `${regex.flags}g`))].map((match) => found(text, match)),
+    ),
 };
 
 const SPACES = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a';
@@ -178,4 +187,41 @@ function compileReplace(operand: Value, compile: Compile, name: string, all: boo
       throw unsimulated(`${name} of nothing within characters of several bytes`);
     return all ? text.replaceAll(find, () => replacement) : text.replace(find, () => replacement);
   };
+}
+
+/** @param none the result for a missing text or expression */
+function compileRegexOperator(
+  operand: Value,
+  compile: Compile,
+  name: string,
+  none: Value,
+  apply: (text: string, regex: RegExp) => Value,
+): Evaluate {
+  const required = ['input', 'regex'];
+  const parts = namedArguments(operand, name, required, required, ['options']);
+  const [input, regex] = required.map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate];
+  return (variables) => {
+    const text = input(variables);
+    const pattern = regex(variables);
+    if (isNullish(text) || isNullish(pattern)) return none;
+    if (typeof text !== 'string') throw located(51104, `${name} needs 'input' to be of type string`);
+    return apply(text, expressionOf(pattern, name));
+  };
+}
+
+function expressionOf(pattern: Value, name: string): RegExp {
+  if (typeof pattern === 'string') return compileRegex(pattern, '');
+  if (pattern instanceof BSONRegExp) throw unsimulated(`${name} by a regular expression of its own type`);
+  throw located(51105, `${name} needs 'regex' to be of type string or regex, found: ${typeName(pattern)}`);
+}
+
+/** A match with its place in code points and what its groups took. */
+function found(text: string, match: RegExpExecArray | null): Value {
+  if (match === null) return null;
+  const result: Doc = new Map<string, Value>([
+    ['match', match[0]],
+    ['idx', new Int32(Array.from(text.slice(0, match.index)).length)],
+    ['captures', match.slice(1).map((group: string | undefined) => group ?? null)],
+  ]);
+  return result;
 }

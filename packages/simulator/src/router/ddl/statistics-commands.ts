@@ -1,12 +1,14 @@
-import { Double, Int32, Long } from 'bson';
+import { Double, Int32, Long, type Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
+import { clusterTimeField } from '../../handshake/cluster-time.js';
+import { opTime } from '../../handshake/hello.js';
 import { doc, docOf, docOrEmpty, numberOf, requiredText } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { fanOut } from './fan-out.js';
-import { memberReplyFields } from './member-reply-fields.js';
 
 const summed = ['count', 'size', 'storageSize', 'totalIndexSize', 'totalSize'] as const;
 
@@ -127,4 +129,35 @@ export async function validateCommand(context: RouterContext, request: CommandRe
 function withoutRaw(error: unknown): never {
   if (!(error instanceof CommandError)) throw error;
   throw new CommandError(error.code, error.codeName, error.message, error.labels);
+}
+
+/**
+ * The fields that a shard adds to replies to a router. Clients see them only where a router returns whole replies of
+ * its shards.
+ * @param current the newest cluster time
+ * @param topologyTime time of the latest added shard
+ */
+function memberReplyFields(
+  shard: ClusterShard,
+  current: Timestamp,
+  topologyTime: Timestamp,
+  version: ServerVersion,
+): Doc {
+  const applied = shard.access.lastAppliedTime();
+  if (version.atLeast(8, 0))
+    return doc(
+      ['$clusterTime', doc(['clusterTime', current])],
+      ['$configTime', current],
+      ['$topologyTime', topologyTime],
+      ['operationTime', applied],
+    );
+  return doc(
+    ['$gleStats', doc(['lastOpTime', opTime(applied)], ['electionId', shard.node.electionId])],
+    ['lastCommittedOpTime', applied],
+    ['$configServerState', doc(['opTime', doc(['ts', current], ['t', Long.fromInt(-1)])])],
+    ['$clusterTime', clusterTimeField(current)],
+    ['$configTime', current],
+    ['$topologyTime', topologyTime],
+    ['operationTime', applied],
+  );
 }

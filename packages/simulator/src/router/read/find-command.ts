@@ -15,10 +15,10 @@ import { targetQuery } from '../target/query-targeting.js';
 import type { SendOptions } from '../target/shard-sender.js';
 import { unexpectedCollection } from '../../shard/commands/expected-collection.js';
 import { splitNamespace } from '../../shard/storage/namespace.js';
+import { isStale } from '../target/stale-routing.js';
 import { firstBatchDefault } from './batch-size.js';
 import { MergedCursor, type MergeOrder, wholeDocument } from './merged-cursor.js';
 import { OneShardCursor } from './one-shard-cursor.js';
-import { asShardQuery } from './query-failure.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
 import { routerVariables } from './router-variables.js';
 import { ShardCursor } from './shard-cursor.js';
@@ -161,4 +161,18 @@ function emptyCursor(namespace: string) {
     next: () => Promise.resolve({ documents: [], exhausted: true }),
     close: () => Promise.resolve(),
   };
+}
+
+/** Codes that a find passes on without a preface: the router's own, or those that clients must see unchanged. */
+const untouched: ReadonlySet<number> = new Set([43, 18, 13]);
+
+/** Runs a part of a find on shards, with failures in the words of a router. */
+async function asShardQuery<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof CommandError) || untouched.has(error.code) || isStale(error)) throw error;
+    const preface = 'Encountered non-retryable error during query :: caused by :: ';
+    throw new CommandError(error.code, error.codeName, preface + error.message, error.labels, error.extra);
+  }
 }

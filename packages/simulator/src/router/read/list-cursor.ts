@@ -1,7 +1,7 @@
 import type { Timestamp } from 'bson';
 import type { Value } from '../../bson/value.js';
 import { BatchBuilder } from './batch-size.js';
-import type { Batch, RouterCursor } from './router-cursors.js';
+import type { RouterBatch, RouterCursor } from './router-cursors.js';
 
 /**
  * A cursor over documents in memory. As on the server it ends when a request exceeds the rest: a full batch leaves it
@@ -16,7 +16,7 @@ export class ListCursor implements RouterCursor {
     private readonly time?: Timestamp | undefined,
   ) {}
 
-  next(batchSize?: number): Promise<Batch> {
+  next(batchSize?: number): Promise<RouterBatch> {
     const batch = new BatchBuilder(batchSize ?? Infinity);
     for (
       let document = this.documents[this.#position];

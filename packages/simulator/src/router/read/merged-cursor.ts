@@ -1,10 +1,13 @@
+import { Buffer } from 'node:buffer';
 import { decodeDocument } from '../../bson/decode.js';
-import { decodeFields } from '../../bson/scan.js';
+import { asBuffer } from '../../bson/element-type.js';
+import { encodeDocument, encodeElement } from '../../bson/encode.js';
+import { decodeFields, scanElements } from '../../bson/scan.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
-import type { CommandRequest } from '../../node/command.js';
-import { refuseTooLargeToOrder, withoutFirstDollarField } from './merged-document.js';
+import { type CommandRequest, CommandError } from '../../node/command.js';
+import { documentBytesMax } from '../../wire/document-check.js';
 import { BatchBuilder } from './batch-size.js';
-import type { Batch, RouterCursor } from './router-cursors.js';
+import type { RouterBatch, RouterCursor } from './router-cursors.js';
 import type { ShardCursor } from './shard-cursor.js';
 
 /** An order and its top-level fields. No other field of a document is decoded for it. */
@@ -46,7 +49,7 @@ export class MergedCursor implements RouterCursor {
     this.#limitLeft = options.limit;
   }
 
-  async next(batchSize: number | undefined, request: CommandRequest): Promise<Batch> {
+  async next(batchSize: number | undefined, request: CommandRequest): Promise<RouterBatch> {
     const batch = new BatchBuilder(batchSize ?? Infinity);
     let exhausted = false;
     while (!batch.full) {
@@ -121,4 +124,54 @@ export class MergedCursor implements RouterCursor {
 export function wholeDocument(document: Value): Doc {
   if (document instanceof Map) return document;
   return document instanceof RawDocument ? decodeDocument(document.bytes) : new Map<string, Value>();
+}
+
+const dollar = 0x24;
+/** The field in which a shard sends them. */
+const sortKeyName = '$sortKey';
+
+/**
+ * What a router makes of a document that several shards have sent for a merge by an order, or for a pipeline. It takes
+ * the first top-level field whose name starts with `$` for the shards' metadata, and removes it (seen on 5.0.7; further
+ * ones stay).
+ */
+function withoutFirstDollarField(document: Value): Value {
+  if (document instanceof Map) {
+    const first = [...document.keys()].find((name) => name.startsWith('$'));
+    return first === undefined ? document : new Map([...document].filter(([name]) => name !== first));
+  }
+  if (!(document instanceof RawDocument)) return document;
+  const bytes = asBuffer(document.bytes);
+  for (const { start, end } of scanElements(bytes)) {
+    if (bytes[start + 1] !== dollar) continue;
+    const whole = Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]);
+    whole.writeInt32LE(whole.length, 0);
+    return new RawDocument(whole);
+  }
+  return document;
+}
+
+/**
+ * A shard sends the values that decide the order together with each document, in one document.
+ * @throws CommandError 10334 when the two together exceed the limit of a document
+ */
+function refuseTooLargeToOrder(document: Value, key: Doc): void {
+  const bytes =
+    document instanceof RawDocument
+      ? document.bytes.length
+      : document instanceof Map
+        ? encodeDocument(document).length
+        : 0;
+  const beside = encodeElement(sortKeyName, [...key.values()]).length;
+  if (bytes + beside <= documentBytesMax) return;
+  const size = bytes + beside;
+  const message =
+    `BSONObj size: ${size} (0x${size.toString(16).toUpperCase()}) is invalid. Size must be between 0 and ` +
+    `${documentBytesMax}(16MB)`;
+  throw new CommandError(
+    10334,
+    'BSONObjectTooLarge',
+    'Encountered non-retryable error during query :: caused by :: Executor error during find command :: caused ' +
+      `by :: ${message}`,
+  );
 }

@@ -1,5 +1,5 @@
 import type { CommandRequest } from '../../node/command.js';
-import type { Batch, RouterCursor } from './router-cursors.js';
+import type { RouterBatch, RouterCursor } from './router-cursors.js';
 import type { ShardCursor } from './shard-cursor.js';
 
 /** A cursor whose result comes from one shard: batches are passed through unchanged. */
@@ -11,11 +11,11 @@ export class OneShardCursor implements RouterCursor {
     private readonly endsWith: 'shard' | 'short batch',
   ) {}
 
-  first(batchSize: number): Batch {
+  first(batchSize: number): RouterBatch {
     return this.#batch(batchSize);
   }
 
-  async next(batchSize: number | undefined, request: CommandRequest): Promise<Batch> {
+  async next(batchSize: number | undefined, request: CommandRequest): Promise<RouterBatch> {
     await this.cursor.fill(batchSize, request);
     return this.#batch(batchSize ?? Infinity);
   }
@@ -24,7 +24,7 @@ export class OneShardCursor implements RouterCursor {
     await this.cursor.close(request);
   }
 
-  #batch(batchSize: number): Batch {
+  #batch(batchSize: number): RouterBatch {
     const documents = this.cursor.takeAll();
     const isFull = this.endsWith === 'short batch' && documents.length >= batchSize;
     return { documents, exhausted: this.cursor.drained && !isFull, time: this.cursor.time };

@@ -5,13 +5,14 @@ import type { ServerVersion } from '../../node/server-version.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { refuseForeignSession } from '../../shard/cursor/cursor-session.js';
 import { SessionIdentity } from '../../shard/session/session-identity.js';
-import { doc, requiredText } from '../../node/doc-fields.js';
+import { doc, requiredText, numberOf } from '../../node/doc-fields.js';
+import type { RouterContext } from '../router-context.js';
 
 /** Bound of the open cursors of one router. Beyond it the oldest idle one is closed. */
 const cursorsMax = 50_000;
 
 /** The result of one find, aggregate or getMore. */
-export interface Batch {
+export interface RouterBatch {
   readonly documents: Value[];
   /** True when nothing can follow. */
   readonly exhausted: boolean;
@@ -27,7 +28,7 @@ export interface RouterCursor {
   /** The getMore waits for more. Only then it may carry a time limit. */
   readonly awaitsData?: true | undefined;
   /** @param batchSize undefined for as many as fit */
-  next(batchSize: number | undefined, request: CommandRequest): Promise<Batch>;
+  next(batchSize: number | undefined, request: CommandRequest): Promise<RouterBatch>;
   close(request: CommandRequest): Promise<void>;
 }
 
@@ -40,7 +41,7 @@ export class RouterCursors {
   constructor(private readonly version: ServerVersion) {}
 
   /** The reply to the command that created the cursor. Registers the cursor when it can return more. */
-  async first(cursor: RouterCursor, batch: Batch, single: boolean, request: CommandRequest): Promise<Doc> {
+  async first(cursor: RouterCursor, batch: RouterBatch, single: boolean, request: CommandRequest): Promise<Doc> {
     let id = Long.ZERO;
     if (single) await cursor.close(request);
     else if (!batch.exhausted) id = this.#keep(cursor, request);
@@ -144,4 +145,24 @@ interface KeptCursor {
 
 function sessionOf({ body }: CommandRequest): string | undefined {
   return SessionIdentity.read(body.get('lsid'))?.toString();
+}
+
+/** `getMore` of a cursor this router opened. */
+export function getMoreCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const id = request.body.get('getMore');
+  if (!(id instanceof Long))
+    throw new CommandError(14, 'TypeMismatch', `BSON field 'getMore.getMore' is the wrong type`);
+  const batchSize = numberOf(request.body.get('batchSize'));
+  return context.cursors.more(id, batchSize === 0 ? undefined : batchSize, request);
+}
+
+/** `killCursors`. */
+export async function killCursorsCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const asked = request.body.get('cursors');
+  const killed: Long[] = [];
+  const notFound: Long[] = [];
+  for (const id of Array.isArray(asked) ? asked : []) {
+    if (id instanceof Long) ((await context.cursors.kill(id, request)) ? killed : notFound).push(id);
+  }
+  return doc(['cursorsKilled', killed], ['cursorsNotFound', notFound], ['cursorsAlive', []], ['cursorsUnknown', []]);
 }

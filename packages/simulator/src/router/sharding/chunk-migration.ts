@@ -1,3 +1,4 @@
+import { Binary, UUID } from 'bson';
 import { documentText } from '../../bson/text.js';
 import type { Chunk } from '../../config/chunk-map.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
@@ -5,11 +6,11 @@ import type { KeyValues } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import type { ShardingCatalog } from '../../config/sharding-catalog.js';
 import { CommandError } from '../../node/command.js';
+import { doc } from '../../node/doc-fields.js';
 import { giveChunk } from './chunk-changes.js';
 import { inRange } from './chunk-lookup.js';
 import { servesKey } from './shard-collection.js';
 import type { RangeDeletions } from './range-deletions.js';
-import { showMove, type Ways } from './shown-move.js';
 
 /** What chunk migration needs. */
 export interface Migration {
@@ -200,5 +201,50 @@ function enter(catalog: ShardingCatalog, from: string, to: string): () => void {
   for (const shard of [from, to]) taking.add(shard);
   return () => {
     for (const shard of [from, to]) taking.delete(shard);
+  };
+}
+
+/** Both shards of a move. */
+interface Ways {
+  readonly from: ClusterShard;
+  readonly to: ClusterShard;
+}
+
+const coordinators = 'migrationCoordinators';
+
+/**
+ * Shows a move on the donor while it is under way: among its operations, and since 8.0 in its `config` (seen on
+ * 8.0.10; of 6.0 and 7.0 it was not looked up).
+ * @returns ends it
+ */
+async function showMove(
+  catalog: ShardingCatalog,
+  namespace: string,
+  { min, max }: Chunk,
+  { from, to }: Ways,
+): Promise<() => Promise<void>> {
+  const { key, uuid } = catalog.sharded(namespace);
+  const range = { min: key.boundDocument(min), max: key.boundDocument(max) };
+  const end = from.access.beginMove({ namespace, to: to.id, ...range });
+  if (!catalog.version.atLeast(8, 0))
+    return () => {
+      end();
+      return Promise.resolve();
+    };
+  const id = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
+  await from.cache.put(
+    coordinators,
+    doc(
+      ['_id', id],
+      ['nss', namespace],
+      ['collectionUuid', uuid],
+      ['donorShardId', from.id],
+      ['recipientShardId', to.id],
+      ['range', doc(['min', range.min], ['max', range.max])],
+    ),
+  );
+  return async () => {
+    end();
+    if (from.node.up) await from.cache.remove(coordinators, doc(['_id', id]));
   };
 }

@@ -1,8 +1,7 @@
 import { Long, MaxKey, ObjectId } from 'bson';
 import { scanPath } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
-import { initialChunks } from '../../config/initial-chunks.js';
-import { shuffledShards } from '../../config/shard-order.js';
+import { initialChunks, shuffledShards } from '../../config/initial-chunks.js';
 import { compareKeys, isHashBound, ShardKeyPattern } from '../../config/shard-key.js';
 import type { DatabaseEntry } from '../../config/database-entry.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';

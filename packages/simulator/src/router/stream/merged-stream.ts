@@ -6,12 +6,11 @@ import { type Doc, RawDocument } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
-import { firstOf } from '../../node/first-of.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { getMoreContext, inContext, tokenNotFound } from '../../shard/change-stream/stream-failure.js';
 import type { ShardStream, ShardStreamEvent, StreamStart } from '../../shard/shard-access.js';
 import { BatchBuilder } from '../read/batch-size.js';
-import type { Batch, RouterCursor } from '../read/router-cursors.js';
+import type { RouterBatch, RouterCursor } from '../read/router-cursors.js';
 
 /** How long a getMore waits for events without a given time (server default for tailable cursors). */
 const awaitMsDefault = 1000;
@@ -65,11 +64,11 @@ export class MergedStream implements RouterCursor {
   }
 
   /** The first batch of the command: a router returns only the position. Events come with the first getMore. */
-  first(): Batch {
+  first(): RouterBatch {
     return { documents: [], exhausted: false, postBatchResumeToken: this.#token };
   }
 
-  async next(batchSize: number | undefined, request: CommandRequest): Promise<Batch> {
+  async next(batchSize: number | undefined, request: CommandRequest): Promise<RouterBatch> {
     const deadlineMs = Date.now() + (numberOf(request.body.get('maxTimeMS')) ?? awaitMsDefault);
     const batch = new BatchBuilder(batchSize ?? Infinity);
     for (;;) {
@@ -208,4 +207,26 @@ function dataOf(token: Doc): string {
 /** The cluster time just below another. */
 function before(time: Timestamp): Timestamp {
   return time.i > 0 ? new Timestamp({ t: time.t, i: time.i - 1 }) : new Timestamp({ t: time.t - 1, i: 0xffffffff });
+}
+
+/** A shared abort reason: without one every abort creates an error with its stack. */
+const othersEnded = new Error('another wait ended first');
+
+/**
+ * Starts all waits, returns when the first one ends, and aborts the others. Streams call this after every oplog entry:
+ * one listener costs a fraction of `AbortSignal.any`.
+ * @param waits each starts a wait, which ends when the signal that it gets aborts
+ * @param signal aborts all waits
+ */
+async function firstOf(waits: readonly ((until: AbortSignal) => Promise<void>)[], signal: AbortSignal): Promise<void> {
+  const done = new AbortController();
+  const end = (): void => done.abort(othersEnded);
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end);
+  try {
+    await Promise.race(waits.map((wait) => wait(done.signal)));
+  } finally {
+    signal.removeEventListener('abort', end);
+    end();
+  }
 }

@@ -158,6 +158,6 @@ function isComparable(value: Value, simple: boolean): boolean {
 }
 
 /** The bounds of a field. All values when the filter does not narrow it. */
-export function boundsOf(bounds: ReadonlyMap<string, readonly Interval[]>, field: string): readonly Interval[] {
+export function intervalsOf(bounds: ReadonlyMap<string, readonly Interval[]>, field: string): readonly Interval[] {
   return bounds.get(field) ?? allValues;
 }

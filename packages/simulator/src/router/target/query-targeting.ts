@@ -1,14 +1,15 @@
 import type { ShardedCollection } from '../../config/sharded-collection.js';
-import type { ShardKeyPattern } from '../../config/shard-key.js';
+import type { ShardKeyPattern, KeyValues } from '../../config/shard-key.js';
 import type { ChunkMap } from '../../config/chunk-map.js';
 import { isStorableKey } from '../../config/storable-key.js';
 import { equalityFields } from '../../query/bounds.js';
 import { DateTime, type Doc, type Value } from '../../bson/value.js';
-import { Binary, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
+import { Binary, Double, Int32, Long, ObjectId, Timestamp, MaxKey, MinKey } from 'bson';
+import { hashShardKeyValue } from '../../bson/hash.js';
 import { docOf } from '../../node/doc-fields.js';
 import { exactValues } from './exact-values.js';
-import { filterBounds } from './filter-bounds.js';
-import { keyRanges } from './key-ranges.js';
+import { filterBounds, intervalsOf } from './filter-bounds.js';
+import { isPoint, type Interval } from './value-intervals.js';
 
 /** What a query's filter states about the place of its documents. */
 export interface QueryTarget {
@@ -84,4 +85,56 @@ function isPlain(value: Value | undefined, simple: boolean): boolean {
     typeof value === 'boolean' ||
     (simple && typeof value === 'string')
   );
+}
+
+/** Shard keys from `min` to `max`, both included. */
+interface ShardKeyRange {
+  readonly min: KeyValues;
+  readonly max: KeyValues;
+}
+
+/**
+ * The ranges of whole shard keys that bounds of single fields allow. As on the server, open ends count as closed. After
+ * the first field with more than one value, every further field only contributes its first and last value (server
+ * source: flattenBounds).
+ * @returns undefined when the leading field is not bound, so that nothing is narrowed; an empty list when nothing can
+ * match
+ */
+function keyRanges(
+  key: ShardKeyPattern,
+  bounds: ReadonlyMap<string, readonly Interval[]>,
+): ShardKeyRange[] | undefined {
+  const [leading] = key.fields;
+  if (leading === undefined || !bounds.has(leading)) return undefined;
+  const fields = key.fields.map((field) => intervalsOf(bounds, field));
+  if (fields.some((intervals) => intervals.length === 0)) return [];
+  let ranges: ShardKeyRange[] = [{ min: [], max: [] }];
+  let pointsOnly = true;
+  for (const [at, given] of fields.entries()) {
+    const intervals = at === key.hashedIndex ? hashed(given) : given;
+    const [first] = intervals;
+    const taken = pointsOnly ? intervals : [outline(intervals)];
+    ranges = ranges.flatMap((range) => taken.map((interval) => extended(range, interval)));
+    pointsOnly &&= intervals.length === 1 && first !== undefined && isPoint(first);
+  }
+  return ranges;
+}
+
+function extended(range: ShardKeyRange, { from, to }: Interval): ShardKeyRange {
+  return { min: [...range.min, from.value], max: [...range.max, to.value] };
+}
+
+/** Hashes do not keep the order of their values: only points can be used. */
+function hashed(intervals: readonly Interval[]): readonly Interval[] {
+  if (!intervals.every(isPoint))
+    return [{ from: { value: new MinKey(), inclusive: true }, to: { value: new MaxKey(), inclusive: true } }];
+  return intervals.map(({ from }) => {
+    const value: Value = hashShardKeyValue(from.value);
+    return { from: { value, inclusive: true }, to: { value, inclusive: true } };
+  });
+}
+
+function outline(intervals: readonly Interval[]): Interval {
+  const first = intervals[0] as Interval;
+  return { from: first.from, to: (intervals.at(-1) ?? first).to };
 }

@@ -1,12 +1,50 @@
 import { decodeDocument } from '../../bson/decode.js';
-import type { Doc } from '../../bson/value.js';
+import type { Doc, Value } from '../../bson/value.js';
 import { textOrEmpty } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
-import type { DdlOperation, DocumentOperation } from '../oplog/entry.js';
-import { beginEvent, namespaceDoc, type EventPlace, type StreamEvent } from './event-start.js';
+import type { DdlOperation, DocumentOperation, NewShardOperation, OplogOperation } from '../oplog/entry.js';
+import { beginEvent, namespaceDoc, targetDoc, type EventPlace, type StreamEvent } from './event-start.js';
+
+/** The event of a change of a definition: of a database, a collection or its indexes. */
+export function ddlEvent(
+  place: EventPlace,
+  operation: Exclude<OplogOperation, DocumentOperation | NewShardOperation | { kind: 'silent' }>,
+): StreamEvent {
+  switch (operation.kind) {
+    case 'dropDatabase': {
+      const event = beginEvent(place, { operationType: 'dropDatabase' });
+      event.doc.set('ns', new Map([['db', operation.db]]));
+      return event;
+    }
+    case 'drop': {
+      const event = beginEvent(place, { operationType: 'drop' });
+      event.doc.set('ns', targetDoc(operation.target));
+      return event;
+    }
+    case 'rename': {
+      const to = namespaceDoc(operation.to.db, operation.to.collection);
+      const operationDescription: Doc = new Map<string, Value>([['to', to]]);
+      if (operation.droppedTarget !== undefined) operationDescription.set('dropTarget', operation.droppedTarget);
+      const event = beginEvent(place, { operationType: 'rename', operationDescription }, ['to', to]);
+      event.doc.set('ns', targetDoc(operation.target));
+      if (place.style.expanded) event.doc.set('operationDescription', operationDescription);
+      return event;
+    }
+    case 'definition': {
+      const event = beginEvent(place, {
+        operationType: operation.event,
+        operationDescription: operation.description,
+        expanded: true,
+      });
+      event.doc.set('ns', targetDoc(operation.target));
+      addDefinition(event.doc, operation, place.style.version);
+      return event;
+    }
+  }
+}
 
 /** The fields after the namespace that only streams with expanded events show. */
-export function addDefinition(doc: Doc, operation: DdlOperation, version: ServerVersion): void {
+function addDefinition(doc: Doc, operation: DdlOperation, version: ServerVersion): void {
   doc.set('operationDescription', operation.description);
   if (operation.event === 'create') addNamespaceType(doc, operation.description, version);
   if (operation.stateBeforeChange !== undefined) doc.set('stateBeforeChange', operation.stateBeforeChange);

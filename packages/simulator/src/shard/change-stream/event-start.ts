@@ -1,7 +1,8 @@
 import type { Binary } from 'bson';
+import { encodeDocument } from '../../bson/encode.js';
 import { resumeTokenDocument, type ResumeToken } from '../../bson/resume-token.js';
-import { DateTime, type Doc, type Value } from '../../bson/value.js';
-import type { OplogEntry } from '../oplog/entry.js';
+import { DateTime, type Doc, RawDocument, type Value } from '../../bson/value.js';
+import type { EntryNamespace, OplogEntry } from '../oplog/entry.js';
 import type { EventStyle } from './event-style.js';
 
 /** One change event before it is encoded. Documents in it may be RawDocuments. */
@@ -85,4 +86,15 @@ export function namespaceDoc(db: string, collection: string): Doc {
     ['db', db],
     ['coll', collection],
   ]);
+}
+
+const namespaceDocs = new WeakMap<EntryNamespace, RawDocument>();
+
+/** The same of what an entry changed, encoded once. */
+export function targetDoc(target: EntryNamespace): RawDocument {
+  const known = namespaceDocs.get(target);
+  if (known !== undefined) return known;
+  const made = new RawDocument(encodeDocument(namespaceDoc(target.db, target.collection)));
+  namespaceDocs.set(target, made);
+  return made;
 }

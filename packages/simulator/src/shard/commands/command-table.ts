@@ -8,12 +8,11 @@ import {
   startSession,
 } from './session-commands.js';
 import { refuseUnsimulated } from '../../node/unsimulated.js';
-import { appendOplogNote, hashElement, resizeOplog } from './administration.js';
+import { appendOplogNote, hashElement, resizeOplog, splitVector } from './administration.js';
 import { aggregate } from './aggregate.js';
 import { alone, existing, named, renamed, usedInDatabase, withNewIndexes } from './alone.js';
 import { collMod } from './coll-mod.js';
-import type { CommandHandler } from './command-context.js';
-import { refuseSnapshot } from './command-context.js';
+import { type CommandHandler, refuseSnapshot } from './command-context.js';
 import { count, distinct } from './count-distinct.js';
 import { create } from './create.js';
 import { deleteDocuments } from './delete.js';
@@ -27,7 +26,6 @@ import { listCollections, listDatabases } from './lists.js';
 import { convertToCapped, renameCollection } from './rename-collection.js';
 import { currentOperations } from './operations.js';
 import { collStats, dataSize, dbStats, validate } from './statistics.js';
-import { splitVector } from './split-vector.js';
 import { update } from './update.js';
 
 /** Commands that read, but not at a time. */

@@ -4,7 +4,6 @@ import { parseCollation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { databaseInOtherCase, opensInOtherCase } from '../../node/other-case.js';
-import { clusteredIndexSpec } from '../index-spec/clustered.js';
 import { idIndexDefinition, idIndexSpec } from '../index-spec/definition.js';
 import { Collection } from './collection.js';
 import type { History } from './history.js';
@@ -209,4 +208,9 @@ export function makeUuid(): Binary {
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return new Binary(bytes, Binary.SUBTYPE_UUID);
+}
+
+/** The description of a clustered index in `listIndexes`. @param option the collection's `clusteredIndex` */
+function clusteredIndexSpec(option: Doc): Doc {
+  return new Map([...option, ['clustered', true]]);
 }

@@ -1,11 +1,11 @@
 import type { Binary } from 'bson';
 import type { Collation } from '../../bson/collation.js';
 import { scanPath } from '../../bson/scan.js';
+import { documentText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { EntryNamespace } from '../oplog/entry.js';
-import type { CommandError } from '../../node/command.js';
+import { CommandError } from '../../node/command.js';
 import { CollectionIndex, type IndexDefinition } from './collection-index.js';
-import { duplicateKey } from './duplicate-key.js';
 import type { History } from './history.js';
 import { idKeyText, keyValuesOf } from './index-keys.js';
 import { splitNamespace } from './namespace.js';
@@ -285,4 +285,22 @@ function keepsPreImages(options: Doc): boolean {
 
 function refusesDuplicates({ unique, prepareUnique }: IndexDefinition): boolean {
   return unique || prepareUnique;
+}
+
+/** The error of a second document under a unique key, with `keyPattern` and `keyValue` as the server gives them. */
+function duplicateKey(namespace: string, index: IndexDefinition, values: readonly Value[]): CommandError {
+  const keyValue: Doc = new Map(index.fields.map((field, at) => [field.path, values[at] ?? null]));
+  const collation = index.spec.get('collation');
+  const under = collation instanceof Map ? ` collation: ${documentText(collation)}` : '';
+  return new CommandError(
+    11000,
+    'DuplicateKey',
+    `E11000 duplicate key error collection: ${namespace} index: ${index.name}${under} dup key: ` +
+      documentText(keyValue),
+    [],
+    new Map<string, Value>([
+      ['keyPattern', index.spec.get('key') ?? new Map()],
+      ['keyValue', keyValue],
+    ]),
+  );
 }

@@ -6,7 +6,6 @@ import { scanPath } from '../../bson/scan.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { type KeyRow, keyRows } from '../../query/key-rows.js';
-import { collatedValue } from './collated-key.js';
 
 /** One field of an index key. */
 export interface IndexField {
@@ -16,13 +15,13 @@ export interface IndexField {
 }
 
 /** Key parts of one document: one list of values per index entry. */
-export type KeyValues = Value[];
+export type IndexKeyValues = Value[];
 
 /**
  * The values that an index holds for a document: one key for most, several when a field is an array. Missing fields
  * count as null. A sparse index holds no key without any of its fields.
  */
-export function keyValuesOf(bytes: Uint8Array, fields: readonly IndexField[], sparse: boolean): KeyValues[] {
+export function keyValuesOf(bytes: Uint8Array, fields: readonly IndexField[], sparse: boolean): IndexKeyValues[] {
   const values: (Value | undefined)[] = [];
   for (const field of fields) {
     const value = scanPath(bytes, field.path);
@@ -55,13 +54,13 @@ export function idKeyText(id: Value, collation: Collation | undefined): string {
   return encodeKeyText([collatedValue(id, collation)]);
 }
 
-function expand(doc: Doc, fields: readonly IndexField[], sparse: boolean): KeyValues[] {
+function expand(doc: Doc, fields: readonly IndexField[], sparse: boolean): IndexKeyValues[] {
   const paths = fields.map((field) => field.path.split('.'));
   refuseHashedArrays(doc, fields);
   return held(keyRows(doc, paths), sparse);
 }
 
-function held(rows: readonly KeyRow[], sparse: boolean): KeyValues[] {
+function held(rows: readonly KeyRow[], sparse: boolean): IndexKeyValues[] {
   const kept = sparse ? rows.filter((row) => row.some((value) => value !== undefined)) : rows;
   return kept.map((row) => row.map((value) => value ?? null));
 }
@@ -94,4 +93,15 @@ function meetsArray(doc: Doc, path: readonly string[]): boolean {
     at = at instanceof Map ? at.get(name) : undefined;
   }
   return Array.isArray(at);
+}
+
+/** The index value under a collation: strings that the collation considers equal get the same key. */
+function collatedValue(value: Value, collation: Collation | undefined): Value {
+  if (collation === undefined) return value;
+  if (typeof value === 'string') return collation.canonical(value);
+  if (Array.isArray(value)) return value.map((element) => collatedValue(element, collation));
+  if (value instanceof Map) {
+    return new Map([...value].map(([name, inner]) => [name, collatedValue(inner, collation)]));
+  }
+  return value;
 }

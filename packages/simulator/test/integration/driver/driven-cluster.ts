@@ -1,5 +1,5 @@
 import { type Document, MongoClient, type MongoClientOptions } from 'mongodb';
-import { type Cluster, type ClusterOptions, startCluster } from '../../../src/cluster/cluster.js';
+import { type Cluster, type ClusterOptions, startWholeCluster } from '../../../src/cluster/cluster.js';
 
 /** A cluster of two shards under the official driver. */
 export class DrivenCluster implements AsyncDisposable {
@@ -8,7 +8,7 @@ export class DrivenCluster implements AsyncDisposable {
   private constructor(readonly cluster: Cluster) {}
 
   static async start(options: Partial<ClusterOptions> = {}): Promise<DrivenCluster> {
-    return new DrivenCluster(await startCluster({ shards: 2, noopIntervalMs: 50, ...options }));
+    return new DrivenCluster(await startWholeCluster({ shards: 2, noopIntervalMs: 50, ...options }));
   }
 
   /** A client that is closed with the cluster. */

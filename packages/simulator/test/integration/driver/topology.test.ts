@@ -1,6 +1,6 @@
 import { MongoClient, type MongoClientOptions, ReadPreference } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ReplicaSet, startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { type ReplicaSet, startWholeReplicaSet } from '../../../src/cluster/replica-set.js';
 import { DrivenCluster } from './driven-cluster.js';
 
 describe('how the official driver connects', () => {
@@ -9,7 +9,7 @@ describe('how the official driver connects', () => {
 
   beforeAll(async () => {
     driven = await DrivenCluster.start({ routers: 2 });
-    set = await startReplicaSet({ noopIntervalMs: 50 });
+    set = await startWholeReplicaSet({ noopIntervalMs: 50 });
     for (const uri of [driven.cluster.connectionString, set.connectionString]) {
       await using client = await MongoClient.connect(uri);
       await client.db('topology').collection('c').insertOne({});

@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb';
 import { afterEach, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../../src/cluster/cluster.js';
 import type { ReleaseSeries } from '../../../src/node/server-version.js';
 
 const closers: (() => Promise<void>)[] = [];
@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 async function start(version: ReleaseSeries): Promise<{ cluster: Cluster; client: MongoClient }> {
-  const cluster = await startCluster({ shards: 1, version, balancerRoundMs: 20 });
+  const cluster = await startWholeCluster({ shards: 1, version, balancerRoundMs: 20 });
   closers.push(() => cluster.close());
   return { cluster, client: await connect(cluster.connectionString) };
 }

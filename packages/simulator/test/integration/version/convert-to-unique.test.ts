@@ -1,6 +1,6 @@
 import { MongoClient, type MongoServerError } from 'mongodb';
 import { afterEach, expect, it } from 'vitest';
-import { startCluster } from '../../../src/cluster/cluster.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -9,7 +9,7 @@ afterEach(async () => {
 });
 
 it('an index of a sharded collection becomes unique on all shards or on none', async () => {
-  const cluster = await startCluster({ shards: 2, version: '6.0', balancerRoundMs: 0 });
+  const cluster = await startWholeCluster({ shards: 2, version: '6.0', balancerRoundMs: 0 });
   const client = await new MongoClient(cluster.connectionString).connect();
   closers.push(
     () => cluster.close(),

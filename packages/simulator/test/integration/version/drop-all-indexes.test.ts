@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb';
 import { expect, it } from 'vitest';
-import { startCluster } from '../../../src/cluster/cluster.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
 
 it.each([
   ['5.0', { k: 1 }, ['_id_']],
@@ -8,7 +8,7 @@ it.each([
   ['8.0', { k: 1 }, ['_id_', 'k_1', 'k_1_v_1']],
   ['8.0', { k: 'hashed' }, ['_id_']],
 ] as const)('on %s, dropping all indexes of a collection sharded by %j leaves %j', async (version, key, names) => {
-  const cluster = await startCluster({ shards: 2, version });
+  const cluster = await startWholeCluster({ shards: 2, version });
   const client = await MongoClient.connect(cluster.connectionString);
   await client.db('admin').command({ enableSharding: 'app' });
   await client.db('admin').command({ shardCollection: 'app.c', key });
@@ -25,7 +25,7 @@ it.each([
   ['8.0', { k: 1 }, 370],
   ['8.0', { k: 'hashed' }, null],
 ] as const)('on %s, dropping the last index of shard key %j is answered %j', async (version, key, code) => {
-  const cluster = await startCluster({ shards: 2, version });
+  const cluster = await startWholeCluster({ shards: 2, version });
   const client = await MongoClient.connect(cluster.connectionString);
   await client.db('admin').command({ enableSharding: 'app' });
   await client.db('admin').command({ shardCollection: 'app.c', key });
@@ -51,7 +51,7 @@ it.each([
   ['8.0', { k: 1 }, 72],
   ['8.0', { k: 'hashed' }, null],
 ] as const)('on %s, hiding the last visible index of shard key %j is answered %j', async (version, key, code) => {
-  const cluster = await startCluster({ shards: 2, version });
+  const cluster = await startWholeCluster({ shards: 2, version });
   const client = await MongoClient.connect(cluster.connectionString);
   await client.db('admin').command({ enableSharding: 'app' });
   await client.db('admin').command({ shardCollection: 'app.c', key });

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startCluster } from '../../../src/cluster/cluster.js';
-import { startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
+import { startWholeReplicaSet } from '../../../src/cluster/replica-set.js';
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -11,7 +11,7 @@ afterEach(async () => {
 
 describe('feature compatibility version', () => {
   it('is set through a router for all nodes, to that of the release or the one before', async () => {
-    const cluster = await startCluster({ shards: 1, version: '6.0' });
+    const cluster = await startWholeCluster({ shards: 1, version: '6.0' });
     const client = await new MongoClient(cluster.connectionString).connect();
     const shard = await new MongoClient(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true`).connect();
     closers.push(
@@ -32,7 +32,7 @@ describe('feature compatibility version', () => {
   });
 
   it('wants to be confirmed from 7.0 on', async () => {
-    const set = await startReplicaSet({ version: '7.0' });
+    const set = await startWholeReplicaSet({ version: '7.0' });
     const client = await new MongoClient(set.connectionString).connect();
     closers.push(
       () => set.close(),

@@ -1,13 +1,13 @@
 import { MongoClient } from 'mongodb';
 import { expect, it } from 'vitest';
-import { startCluster } from '../../../src/cluster/cluster.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
 
 it.each([
   ['5.0', null],
   ['6.0', 10_334],
   ['8.0', 10_334],
 ] as const)('on %s a document that is too large together with its key is answered %j', async (version, code) => {
-  const cluster = await startCluster({ shards: 2, version });
+  const cluster = await startWholeCluster({ shards: 2, version });
   const client = await MongoClient.connect(cluster.connectionString);
   const collection = client.db('app').collection<{ _id: string; text?: string }>('c');
   const text = 'x'.repeat(16 * 2 ** 20 - 100_200);

@@ -1,6 +1,6 @@
 import { type Document, MongoClient, ObjectId, UUID } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startCluster } from '../../../src/cluster/cluster.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
 import type { ReleaseSeries } from '../../../src/node/server-version.js';
 
 const closers: (() => Promise<void>)[] = [];
@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 async function clusterOf(version: ReleaseSeries): Promise<MongoClient> {
-  const cluster = await startCluster({ shards: 2, version });
+  const cluster = await startWholeCluster({ shards: 2, version });
   const client = await new MongoClient(cluster.connectionString).connect();
   closers.push(
     () => cluster.close(),

@@ -1,9 +1,9 @@
 import { MongoClient } from 'mongodb';
 import { expect, it } from 'vitest';
-import { startCluster } from '../../../src/cluster/cluster.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
 
 it('currentOp shows the open transactions of every shard, and what meets its conditions alone', async () => {
-  const cluster = await startCluster({ shards: 2, version: '7.0' });
+  const cluster = await startWholeCluster({ shards: 2, version: '7.0' });
   const client = await new MongoClient(cluster.connectionString).connect();
   try {
     const admin = client.db('admin');

@@ -1,6 +1,6 @@
 import { type Document, MongoClient } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../../src/cluster/cluster.js';
 import { runFaultLine } from '../../../src/cluster/fault-orders.js';
 
 const configServer = 'config';
@@ -13,7 +13,7 @@ class Upgraded implements AsyncDisposable {
   ) {}
 
   static async start(version: '5.0' | '6.0'): Promise<Upgraded> {
-    const cluster = await startCluster({ shards: 2, version });
+    const cluster = await startWholeCluster({ shards: 2, version });
     const client = await MongoClient.connect(cluster.connectionString);
     return new Upgraded(
       cluster,

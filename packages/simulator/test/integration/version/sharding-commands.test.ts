@@ -1,6 +1,6 @@
 import { type ChangeStream, type Document, MongoClient, Timestamp, UUID } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startCluster } from '../../../src/cluster/cluster.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
 import type { ReleaseSeries } from '../../../src/node/server-version.js';
 
 const closers: (() => Promise<void>)[] = [];
@@ -17,7 +17,7 @@ interface Running {
 
 /** A cluster with `shop.orders`, 100 documents, sharded by a range of `n` and split in the middle. */
 async function clusterOf(version: ReleaseSeries): Promise<Running> {
-  const cluster = await startCluster({ shards: 2, version, balancerRoundMs: 0 });
+  const cluster = await startWholeCluster({ shards: 2, version, balancerRoundMs: 0 });
   closers.push(() => cluster.close());
   const connect = async (connectionString: string): Promise<MongoClient> => {
     const client = await new MongoClient(connectionString).connect();

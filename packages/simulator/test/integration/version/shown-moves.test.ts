@@ -1,6 +1,6 @@
 import { type Document, MongoClient } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startCluster } from '../../../src/cluster/cluster.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
 import type { ReleaseSeries } from '../../../src/node/server-version.js';
 
 const closers: (() => Promise<void>)[] = [];
@@ -19,7 +19,7 @@ async function connect(connectionString: string): Promise<MongoClient> {
 
 /** A cluster of two shards whose first has both chunks of `db.c`, and a client of its router and of that shard. */
 async function start(version: ReleaseSeries): Promise<{ router: MongoClient; donor: MongoClient }> {
-  const cluster = await startCluster({ shards: 2, version, balancerRoundMs: 0 });
+  const cluster = await startWholeCluster({ shards: 2, version, balancerRoundMs: 0 });
   closers.push(() => cluster.close());
   const router = await connect(cluster.connectionString);
   const donor = await connect(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true`);

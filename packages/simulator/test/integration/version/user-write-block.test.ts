@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startCluster } from '../../../src/cluster/cluster.js';
-import { startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
+import { startWholeReplicaSet } from '../../../src/cluster/replica-set.js';
 
 const closers: (() => Promise<void>)[] = [];
 const blocked = { code: 371 };
@@ -18,7 +18,7 @@ async function clientOf(connectionString: string): Promise<MongoClient> {
 
 describe('user write blocking', () => {
   it('stops writes and DDL changes of a cluster, on its shards too, until it is lifted', async () => {
-    const cluster = await startCluster({ shards: 2, version: '6.0' });
+    const cluster = await startWholeCluster({ shards: 2, version: '6.0' });
     closers.push(() => cluster.close());
     const client = await clientOf(cluster.connectionString);
     const admin = client.db('admin');
@@ -70,14 +70,14 @@ describe('user write blocking', () => {
   });
 
   it('is refused without its field, and by releases before 6.0', async () => {
-    const set = await startReplicaSet({ version: '6.0' });
+    const set = await startWholeReplicaSet({ version: '6.0' });
     closers.push(() => set.close());
     const admin = (await clientOf(set.connectionString)).db('admin');
     await expect(admin.command({ setUserWriteBlockMode: 1 })).rejects.toMatchObject({ code: 40414 });
     await admin.command({ setUserWriteBlockMode: 1, global: true });
     await expect(admin.command({ setFeatureCompatibilityVersion: '5.0' })).rejects.toMatchObject({ code: 20 });
     expect((await admin.command({ serverStatus: 1 })).repl).toMatchObject({ userWriteBlockMode: 2 });
-    const old = await startReplicaSet({ version: '5.0' });
+    const old = await startWholeReplicaSet({ version: '5.0' });
     closers.push(() => old.close());
     const oldAdmin = (await clientOf(old.connectionString)).db('admin');
     await expect(oldAdmin.command({ setUserWriteBlockMode: 1, global: true })).rejects.toMatchObject({ code: 59 });
@@ -89,7 +89,7 @@ describe('user write blocking', () => {
       { user: 'migrator', password: 'secret', roles: ['restore', 'readWriteAnyDatabase'] },
       { user: 'writer', password: 'secret', roles: ['readWriteAnyDatabase'] },
     ];
-    const cluster = await startCluster({ shards: 1, version: '7.0', auth: { users } });
+    const cluster = await startWholeCluster({ shards: 1, version: '7.0', auth: { users } });
     closers.push(() => cluster.close());
     const as = (user: string): Promise<MongoClient> =>
       clientOf(`mongodb://${user}:secret@${cluster.router}/?authSource=admin`);

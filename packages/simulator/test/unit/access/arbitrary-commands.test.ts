@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accessCommands } from '../../../src/access/command/access-commands.js';
 import { declaredNeeds } from '../../../src/access/authorization/declared-needs.js';
 import type { Doc, Value } from '../../../src/bson/value.js';
-import { type ReplicaSet, startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { type ReplicaSet, startWholeReplicaSet } from '../../../src/cluster/replica-set.js';
 import { doc, numberOf } from '../../../src/node/doc-fields.js';
 import { logIn } from '../../conformance/scram-login.js';
 import { WireClient } from '../../conformance/wire-client.js';
@@ -23,7 +23,7 @@ beforeAll(async () => {
     { user: 'root', password, roles: ['root'] },
     { user: 'reader', password, roles: [{ role: 'read', db: 'a' }] },
   ];
-  set = await startReplicaSet({ auth: { users } });
+  set = await startWholeReplicaSet({ auth: { users } });
   for (const { user } of users) {
     const client = await WireClient.connect(set.host);
     await logIn(client, 'admin', user, password);

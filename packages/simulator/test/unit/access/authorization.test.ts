@@ -1,7 +1,7 @@
 import { Binary, type Document, Int32, Long, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
-import { type ReplicaSet, startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { type Cluster, startWholeCluster } from '../../../src/cluster/cluster.js';
+import { type ReplicaSet, startWholeReplicaSet } from '../../../src/cluster/replica-set.js';
 import { doc } from '../../../src/node/doc-fields.js';
 import { logIn } from '../../conformance/scram-login.js';
 import { WireClient } from '../../conformance/wire-client.js';
@@ -27,7 +27,7 @@ describe('access control of a cluster', () => {
   const refused = { code: 13, codeName: 'Unauthorized' };
 
   beforeAll(async () => {
-    cluster = await startCluster({ shards: 2, auth: { users: [root] } });
+    cluster = await startWholeCluster({ shards: 2, auth: { users: [root] } });
     for (const db of ['a', 'b']) await run('root', db, { insert: 'c', documents: [1, 2, 3].map((_id) => ({ _id })) });
     const users: [string, unknown[]][] = [
       ['readsA', [{ role: 'read', db: 'a' }]],
@@ -200,7 +200,7 @@ describe('the localhost exception', () => {
   let set: ReplicaSet;
 
   beforeAll(async () => {
-    set = await startReplicaSet({ auth: true });
+    set = await startWholeReplicaSet({ auth: true });
   });
 
   afterAll(() => set.close());
@@ -236,7 +236,7 @@ describe('a shard of several that clients reach without a router', () => {
         { user: 'reads', password, roles: ['readAnyDatabase', 'clusterMonitor'] },
         { user: 'directly', password, roles: ['readAnyDatabase', 'clusterMonitor', 'directShardOperations'] },
       ];
-      const cluster = await startCluster({ shards, version, auth: { users: [root], shardUsers: users } });
+      const cluster = await startWholeCluster({ shards, version, auth: { users: [root], shardUsers: users } });
       const made: MongoClient[] = [];
       const answerOf = async (user: string, db: string): Promise<Document> => {
         const client = await connect(cluster.shards[0] ?? '', user);
@@ -264,7 +264,7 @@ describe('a shard of several that clients reach without a router', () => {
 
   it('8.0, one of 2: refuses by namespace, whatever the command', async () => {
     const users = [root, { user: 'reads', password, roles: ['readAnyDatabase', 'clusterMonitor', 'backup'] }];
-    const cluster = await startCluster({ shards: 2, version: '8.0', auth: { users: [root], shardUsers: users } });
+    const cluster = await startWholeCluster({ shards: 2, version: '8.0', auth: { users: [root], shardUsers: users } });
     const [asReader, asRoot] = await Promise.all([
       connect(cluster.shards[0] ?? '', 'reads'),
       connect(cluster.shards[0] ?? '', 'root'),

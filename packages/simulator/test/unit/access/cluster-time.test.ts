@@ -1,6 +1,6 @@
 import { Binary, Int32, Long, Timestamp } from 'bson';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ReplicaSet, startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { type ReplicaSet, startWholeReplicaSet } from '../../../src/cluster/replica-set.js';
 import type { Doc, Value } from '../../../src/bson/value.js';
 import { doc, docOrEmpty } from '../../../src/node/doc-fields.js';
 import { logIn } from '../../conformance/scram-login.js';
@@ -11,7 +11,7 @@ let client: WireClient;
 
 beforeAll(async () => {
   // No no-ops: the time, by whose seconds it is signed, stands still unless something is written.
-  set = await startReplicaSet({
+  set = await startWholeReplicaSet({
     noopIntervalMs: 0,
     auth: {
       users: [

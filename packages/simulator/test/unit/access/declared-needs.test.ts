@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { declaredNeeds } from '../../../src/access/authorization/declared-needs.js';
-import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../../src/cluster/cluster.js';
 
 let cluster: Cluster;
 
 beforeAll(async () => {
-  cluster = await startCluster({ shards: 1, version: '8.0' });
+  cluster = await startWholeCluster({ shards: 1, version: '8.0' });
 });
 
 afterAll(() => cluster.close());

@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../../src/cluster/cluster.js';
 
 const root = { user: 'root', password: 'secret of the root', roles: ['root'] };
 
@@ -15,7 +15,10 @@ describe('logging in with the official driver', () => {
   }
 
   beforeAll(async () => {
-    cluster = await startCluster({ shards: 1, auth: { users: [root], shardUsers: [{ ...root, user: 'shardRoot' }] } });
+    cluster = await startWholeCluster({
+      shards: 1,
+      auth: { users: [root], shardUsers: [{ ...root, user: 'shardRoot' }] },
+    });
   });
 
   afterAll(async () => {

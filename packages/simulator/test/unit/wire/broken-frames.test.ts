@@ -2,8 +2,8 @@ import { Int32 } from 'bson';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Doc } from '../../../src/bson/value.js';
-import { startCluster } from '../../../src/cluster/cluster.js';
-import { startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { startWholeCluster } from '../../../src/cluster/cluster.js';
+import { startWholeReplicaSet } from '../../../src/cluster/replica-set.js';
 import { numberOf } from '../../../src/node/doc-fields.js';
 import type { WireServer } from '../../../src/wire/wire-server.js';
 import { FrameSplitter } from '../../../src/wire/frame-splitter.js';
@@ -30,14 +30,14 @@ const nodes: readonly [string, () => Promise<Served>][] = [
   [
     'a member of a replica set',
     async () => {
-      const set = await startReplicaSet();
+      const set = await startWholeReplicaSet();
       return { server: set.member.server, close: () => set.close() };
     },
   ],
   [
     'a router with access control',
     async () => {
-      const cluster = await startCluster({
+      const cluster = await startWholeCluster({
         shards: 1,
         auth: { users: [{ user: 'root', password: 'x', roles: ['root'] }] },
       });

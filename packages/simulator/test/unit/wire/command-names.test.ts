@@ -1,7 +1,7 @@
 import { Int32 } from 'bson';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Value } from '../../../src/bson/value.js';
-import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../../src/cluster/cluster.js';
 import { doc } from '../../../src/node/doc-fields.js';
 import { errorName } from '../../../src/node/error-name.js';
 import { WireClient } from '../../conformance/wire-client.js';
@@ -11,7 +11,7 @@ let router: WireClient;
 let shard: WireClient;
 
 beforeAll(async () => {
-  cluster = await startCluster({ shards: 1 });
+  cluster = await startWholeCluster({ shards: 1 });
   router = await WireClient.connect(cluster.router);
   shard = await WireClient.connect(cluster.shards[0] ?? '');
   const documents = [1, 2, 3].map((id) => doc(['_id', new Int32(id)]));

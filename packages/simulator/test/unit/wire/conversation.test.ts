@@ -1,6 +1,6 @@
 import { Int32, Long } from 'bson';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ReplicaSet, startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { type ReplicaSet, startWholeReplicaSet } from '../../../src/cluster/replica-set.js';
 import type { Value } from '../../../src/bson/value.js';
 import { doc } from '../../../src/node/doc-fields.js';
 import { packFrame } from '../../../src/wire/compression.js';
@@ -13,7 +13,7 @@ describe('a conversation on the wire', () => {
   let peer: WirePeer;
 
   beforeAll(async () => {
-    set = await startReplicaSet({ noopIntervalMs: 0 });
+    set = await startWholeReplicaSet({ noopIntervalMs: 0 });
     peer = await WirePeer.connect(set.member.server.port);
     await ask([
       ['insert', 'c'],

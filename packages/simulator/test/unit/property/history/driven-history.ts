@@ -7,7 +7,7 @@ import {
   MongoServerError,
   type Timestamp,
 } from 'mongodb';
-import { type Cluster, startCluster } from '../../../../src/cluster/cluster.js';
+import { type Cluster, startWholeCluster } from '../../../../src/cluster/cluster.js';
 import type { ReleaseSeries } from '../../../../src/node/server-version.js';
 import { type Item, Model } from './model.js';
 import type { Operation, Step, Write } from './operation.js';
@@ -42,7 +42,7 @@ export class DrivenHistories implements AsyncDisposable {
   ) {}
 
   static async start(version: ReleaseSeries): Promise<DrivenHistories> {
-    const cluster = await startCluster({ shards: 3, routers: 2, version, noopIntervalMs: 20, balancerRoundMs: 0 });
+    const cluster = await startWholeCluster({ shards: 3, routers: 2, version, noopIntervalMs: 20, balancerRoundMs: 0 });
     const clients = await Promise.all(cluster.routers.map((host) => MongoClient.connect(`mongodb://${host}`)));
     const shards = await Promise.all(
       cluster.shards.map((host) => MongoClient.connect(`mongodb://${host}/?directConnection=true`)),

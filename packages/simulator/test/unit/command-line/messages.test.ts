@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { readyText } from '../../../src/command-line/ready-text.js';
-import { startFailure } from '../../../src/command-line/start-failure.js';
+import { readyText, startFailure } from '../../../src/command-line/messages.js';
 
 const order = { kind: 'cluster', shards: 2, routers: 1, port: 1, version: '7.0', auth: false, limits: {} } as const;
 

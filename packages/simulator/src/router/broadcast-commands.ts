@@ -1,22 +1,12 @@
-import { Binary, Int32, UUID } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
-import type { CommandRequest } from '../node/command.js';
+import { type CommandRequest, CommandError } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
 import { SessionIdentity } from '../shard/session/session-identity.js';
+import { fanOut } from './ddl/fan-out.js';
 import type { RouterContext } from './router-context.js';
 
-const timeoutMinutes = new Int32(30);
-
-/** `startSession`. */
-export function startSession(): Doc {
-  return doc(
-    ['id', doc(['id', new Binary(new UUID().buffer, Binary.SUBTYPE_UUID)])],
-    ['timeoutMinutes', timeoutMinutes],
-  );
-}
-
 /** `currentOp`: the operations that the shards report. */
-export async function currentOperations(context: RouterContext, request: CommandRequest): Promise<Doc> {
+export async function currentOpCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const replies = await context.sender.runOnAll(context.catalog.shards, request, request.body);
   return doc(['inprog', [...replies.values()].flatMap((reply) => reply.get('inprog') as Value[])]);
 }
@@ -37,4 +27,12 @@ export async function sessionCommand(context: RouterContext, request: CommandReq
     request.body,
   );
   return new Map();
+}
+
+/** `appendOplogNote` on every shard. @throws CommandError 59 before 6.0, whose routers do not have it */
+export function appendOplogNoteCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  if (!context.version.atLeast(6)) throw new CommandError(59, 'CommandNotFound', `no such cmd: ${request.name}`);
+  if (request.db !== 'admin')
+    throw new CommandError(13, 'Unauthorized', 'appendOplogNote may only be run against the admin database.');
+  return fanOut(context, request, context.catalog.shards);
 }
