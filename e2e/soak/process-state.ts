@@ -1,5 +1,5 @@
 import type { Random } from '@convoy/cli/demo/random';
-import type { Clock } from '@convoy/instance/cluster/clock';
+import type { Clock } from '@convoy/instance/async/clock';
 import type { VirtualTime } from './virtual-time.js';
 
 /**

@@ -136,13 +136,13 @@ export const failureHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the first failure as the begin of that half hour',
-        file: instance('cluster/retry.ts'),
+        file: instance('async/retry.ts'),
         symbol: 'retrying',
         find: 'let failures = 0;\n  let failingSince_ms = 0;',
         replace: 'let failures = 1;\n  let failingSince_ms = policy.now();',
         tests: [
           instanceTest(
-            'cluster/retry.test.ts',
+            'async/retry.test.ts',
             'counts from the first failure: earlier progress does not count against the limit',
           ),
         ],

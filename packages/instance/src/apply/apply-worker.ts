@@ -1,12 +1,11 @@
-import type { Clock } from '../cluster/clock.js';
+import type { Clock } from '../async/clock.js';
 import type { ApplyWatermark } from '../store/apply-watermark.js';
-import type { ByteBudget } from '../store/byte-budget.js';
+import { type ByteBudget, Condition } from '../async/waiting.js';
 import { ownedEvent } from '../store/owned-event.js';
 import type { RereadSet } from '../store/reread-set.js';
-import { Condition } from '../store/condition.js';
 import { EventQueue } from './event-queue.js';
 import { type HotDocument, HotDocuments } from './hot-documents.js';
-import { sendBatch, type BatchDestination } from './send-batch.js';
+import { type BatchDestination, sendBatch } from './send-batch.js';
 import { composeBatch, type RoutedEvent, type WriteBatch } from './write-batch.js';
 
 export interface ApplyWorkerDependencies extends BatchDestination {

@@ -1,6 +1,6 @@
 import { hottest } from '@convoy/api/contract/hot-documents';
-import { runTogether } from '../store/run-together.js';
-import { earlier, ApplyWorker, type ApplyWorkerDependencies } from './apply-worker.js';
+import { runTogether } from '../async/together.js';
+import { ApplyWorker, type ApplyWorkerDependencies, earlier } from './apply-worker.js';
 import type { HotDocument } from './hot-documents.js';
 import type { RoutedEvent } from './write-batch.js';
 

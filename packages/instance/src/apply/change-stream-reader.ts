@@ -5,7 +5,7 @@ import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../cluster/failure.js';
 import { historyLost } from '../cluster/history-lost.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import { ownPlace, type StreamPlace } from '../cluster/stream-watch.js';
 import { WatchedStream } from '../cluster/watched-stream.js';
 import type { StreamPatience } from '../store/stream-patience.js';

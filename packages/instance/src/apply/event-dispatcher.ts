@@ -1,10 +1,9 @@
 import { idClass } from '../bson/id-class.js';
-import type { ByteBudget } from '../store/byte-budget.js';
+import { type ByteBudget, Condition } from '../async/waiting.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import { ownedEvent } from '../store/owned-event.js';
 import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
-import { Condition } from '../store/condition.js';
 import type { SyncedCollection, SyncedCollections } from '../store/synced-collection.js';
 import type { ReplayBounds } from './action.js';
 import { parseEvent, type StreamEvent } from './event.js';

@@ -1,4 +1,4 @@
-import type { ByteBudget } from '../store/byte-budget.js';
+import type { ByteBudget } from '../async/waiting.js';
 import type { StreamEvent } from './event.js';
 
 /** Removed entries before the array is cut: cutting every time would move all waiting events. */

@@ -6,7 +6,7 @@ import { batchesOf } from '../cluster/batches.js';
 import { idFilter } from '../cluster/id-filter.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { mayReadLater } from '../cluster/failure.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import type { BatchItem } from './write-batch.js';
 

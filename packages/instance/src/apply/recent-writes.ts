@@ -1,4 +1,4 @@
-import type { Clock } from '../cluster/clock.js';
+import type { Clock } from '../async/clock.js';
 import { secondsOf } from '../cluster/cluster-time.js';
 
 /** Writes count for this long. */

@@ -1,6 +1,6 @@
-import type { ByteBudget } from '../store/byte-budget.js';
+import type { ByteBudget } from '../async/waiting.js';
 import type { ChangeEvent } from '../store/change-event.js';
-import type { RereadRequest, RereadEntry, RereadSet } from '../store/reread-set.js';
+import type { RereadEntry, RereadRequest, RereadSet } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { type Action, actionOf, foldActions, removalOf, type ReplayBounds } from './action.js';
 import type { HotDocuments } from './hot-documents.js';

@@ -3,7 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { restoreBalancer } from '../cluster/balancer.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { classify } from '../cluster/failure.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import { metadataDatabase } from '../store/metadata.js';
 import { swapsOf } from '../store/reversal.js';
 import type { MigrationRecord, MigrationRecords } from '../store/migration-record.js';

@@ -1,6 +1,7 @@
 import { AnswerLimits } from './answer-limits.js';
 import type { CallOptions } from './node-client.js';
-import type { Wait, Waits } from './waits.js';
+import { NoAnswerError, type Wait } from '../async/clock.js';
+import type { Waits } from './waits.js';
 
 /** Calls that take longer than this, beyond the time that they give the server, are shown. */
 const shownAfter_ms = 5_000;
@@ -11,19 +12,6 @@ export class ClientClosedError extends Error {
 
   constructor() {
     super('The client is closed');
-  }
-}
-
-/** No answer within Convoy's time limit: the node may have executed the call or not. */
-export class NoAnswerError extends Error {
-  override readonly name = 'NoAnswerError';
-
-  /** @param wait who did not answer, and to what; null where the message says it */
-  constructor(
-    message: string,
-    readonly wait: Wait | null = null,
-  ) {
-    super(message);
   }
 }
 

@@ -1,11 +1,13 @@
 import { MongoAPIError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import { connectionCause, type ConnectionCauseKind } from '@convoy/api/connection/connection-cause';
 import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
-import { NoAnswerError } from './calls-in-flight.js';
+import { NoAnswerError } from '../async/clock.js';
+import type { FailureMeaning } from '../async/retry.js';
 import { apiVersionMissingCode, requireApiVersionOff } from './server-error-code.js';
 import {
   authenticationFailedCode,
   className,
+  classify,
   codeOf,
   failureName,
   isNetworkFailure,
@@ -268,6 +270,16 @@ export function unreachable(what: string, { host, cause, advice, isUnfit }: Conn
   const verb = isUnfit === true ? 'used' : 'reached';
   return `${what} cannot be ${verb}: ${host === null ? '' : `${host}: `}${cause}. ${advice}`;
 }
+
+/** What failures of clusters mean for the repetition of a call. */
+export const clusterFailures: FailureMeaning = {
+  isRetryable: (error) => classify(error) === 'retryable',
+  textOf: causeText,
+  endingOf: (error) =>
+    error instanceof UnreachableClusterError
+      ? `. ${unreachable(error.cluster, error.failure)}`
+      : `, most recently: ${causeText(error)}. Remove the cause and resume.`,
+};
 
 /** Turns a failure to connect into the ConvoyError of a command, for its user; returns every other error unchanged. */
 export function asUnavailable(role: 'source' | 'destination', name: string, error: unknown): unknown {

@@ -8,7 +8,7 @@ import type {
   WriteOutcome,
   WriteTicket,
 } from './node-client.js';
-import { callsParallelMax, untilAborted } from './within.js';
+import { callsParallelMax, untilAborted } from '../async/clock.js';
 
 /** What Convoy knows of a cluster before it connects. */
 type KnownCluster = Pick<ClusterClient, 'name' | 'clusterId' | 'displayHost' | 'access' | 'shardIds'>;

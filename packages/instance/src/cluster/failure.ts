@@ -6,7 +6,7 @@ import {
   MongoServerSelectionError,
   MongoSystemError,
 } from 'mongodb';
-import { NoAnswerError } from './calls-in-flight.js';
+import { NoAnswerError } from '../async/clock.js';
 
 /** How the caller must handle a failure. */
 type FailureKind =

@@ -1,8 +1,8 @@
 import { tokenTime } from './change-stream.js';
-import { systemClock, type Clock } from './clock.js';
+import { type Clock, systemClock, type Wait } from '../async/clock.js';
 import { highestTime, secondsOf, timeOf } from './cluster-time.js';
 import type { RawBatch } from './node-client.js';
-import { type Wait, Waits } from './waits.js';
+import { Waits } from './waits.js';
 
 /**
  * A stream that stands still for this long is opened anew. Idle shards write nothing but a no-op every 10 s

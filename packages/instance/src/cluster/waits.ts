@@ -1,10 +1,4 @@
-/** Something that a process waits for longer than usual. */
-export interface Wait {
-  /** Who does not answer, as clients are labelled: the cluster's name first, for example `cluster0 router`. */
-  from: string;
-  /** What is missing, for example `find of shop.orders`. */
-  what: string;
-}
+import type { Wait } from '../async/clock.js';
 
 /** What a process waits for now, for its warnings: calls without an answer, and streams that stand still. */
 export class Waits {

@@ -1,7 +1,7 @@
 import type { CallOptions, RawBatch, RawCursor } from './node-client.js';
 import { ResumableCursor } from './resumable-cursor.js';
-import { StreamWatch, type StreamPlace } from './stream-watch.js';
-import type { Wait } from './waits.js';
+import { type StreamPlace, StreamWatch } from './stream-watch.js';
+import type { Wait } from '../async/clock.js';
 
 /** The cursor of a change stream, which is opened again after a failure, and when the stream stands still. */
 export class WatchedStream {

@@ -1,4 +1,4 @@
-import type { Clock } from '../cluster/clock.js';
+import type { Clock } from '../async/clock.js';
 import type { PartitionCopy } from './copy-dependencies.js';
 
 /**

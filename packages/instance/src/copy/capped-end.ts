@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { RawValue } from '../bson/scan.js';
-import type { ByteBudget } from '../store/byte-budget.js';
+import type { ByteBudget } from '../async/waiting.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { Partition } from '../store/partition.js';
 import type { RoutedStream } from '../store/routed-stream.js';

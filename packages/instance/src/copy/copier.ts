@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { runTogether } from '../store/run-together.js';
-import { Condition } from '../store/condition.js';
+import { runTogether } from '../async/together.js';
+import { Condition } from '../async/waiting.js';
 import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import { copyCapped } from './capped.js';

@@ -1,5 +1,5 @@
-import type { Clock } from '../cluster/clock.js';
-import { Semaphore } from './semaphore.js';
+import type { Clock } from '../async/clock.js';
+import { Semaphore } from '../async/waiting.js';
 import { type Concurrency, ConcurrencySearch } from './concurrency-search.js';
 
 /** Long enough for dozens of batches, short enough to find the best concurrency within seconds. */

@@ -1,9 +1,9 @@
 import type { RawValue } from '../bson/scan.js';
-import type { Clock } from '../cluster/clock.js';
+import type { Clock } from '../async/clock.js';
 import type { NodeClient } from '../cluster/node-client.js';
-import type { ByteBudget } from '../store/byte-budget.js';
+import type { ByteBudget } from '../async/waiting.js';
 import type { DocumentWriter } from '../store/fenced-writer.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { RereadSet } from '../store/reread-set.js';

@@ -1,4 +1,4 @@
-import type { Clock } from '../cluster/clock.js';
+import type { Clock } from '../async/clock.js';
 
 /** Limits the bytes read per second, to protect the source. */
 export class ReadRate {

@@ -2,8 +2,7 @@ import type { CatalogEntry } from '../catalog/namespace.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import { restoredEntry, storedEntry } from '../catalog/stored-catalog.js';
 import type { DdlChange, DdlJournal, FoundDdlChange } from '../store/ddl-journal.js';
-import { Condition } from '../store/condition.js';
-import { SerialQueue } from '../store/serial-queue.js';
+import { Condition, SerialQueue } from '../async/waiting.js';
 import { FollowedCollections } from './followed-collections.js';
 
 /**

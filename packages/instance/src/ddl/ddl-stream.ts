@@ -6,7 +6,7 @@ import type { ClusterClient, NodeClient, RawCursor } from '../cluster/node-clien
 import { classify } from '../cluster/failure.js';
 import { isAtLeast } from '../cluster/topology.js';
 import { historyLost } from '../cluster/history-lost.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import { ownPlace, type StreamPlace, StreamWatch } from '../cluster/stream-watch.js';
 import type { StreamPatience } from '../store/stream-patience.js';
 

@@ -3,7 +3,7 @@ import { namespaceOf, type Sharding } from '../catalog/namespace.js';
 import type { Namespace } from '../cluster/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
-import type { Clock } from '../cluster/clock.js';
+import type { Clock } from '../async/clock.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
 import type { DdlLedger } from './ddl-ledger.js';

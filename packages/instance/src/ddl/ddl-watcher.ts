@@ -1,7 +1,7 @@
 import type { ClusterClient } from '../cluster/node-client.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import type { StreamPlace } from '../cluster/stream-watch.js';
-import { Condition } from '../store/condition.js';
+import { Condition } from '../async/waiting.js';
 import type { StreamPatience } from '../store/stream-patience.js';
 import { DdlStream } from './ddl-stream.js';
 import type { DdlTracker } from './ddl-tracker.js';

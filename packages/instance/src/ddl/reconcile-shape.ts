@@ -1,14 +1,14 @@
 import { isConvoyError } from '@convoy/api/errors/convoy-error';
 import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/plan/destination-plan.js';
 import { holdsDocuments } from '../catalog/read/holds-documents.js';
-import { mapBounded } from '../catalog/map-bounded.js';
+import { mapBounded } from '../async/together.js';
 import type { MayPass } from '../catalog/make/index-building.js';
-import { IndexBuilds, type IndexBuildProgress } from '../catalog/make/index-builds.js';
+import { type IndexBuildProgress, IndexBuilds } from '../catalog/make/index-builds.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { codeOf, isRefusedByDocument } from '../cluster/failure.js';
 import { serverErrorCode } from '../cluster/server-error-code.js';
 import type { DdlLedger } from './ddl-ledger.js';
-import { drop, type LedDestination, findByUuid } from './destination-collections.js';
+import { drop, findByUuid, type LedDestination } from './destination-collections.js';
 import { abandonBuilds, reconcileIndexes } from './reconcile-indexes.js';
 import { reconcileOptions } from './reconcile-options.js';
 import { reconcileViews } from './reconcile-views.js';

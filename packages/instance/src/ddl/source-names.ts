@@ -3,7 +3,7 @@ import { readCollectionByUuid } from '../catalog/read/read-catalog.js';
 import { isShardedAs, isUnsplittable } from '../catalog/read/read-sharding.js';
 import { timeAboveAll } from '../cluster/cluster-time.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import type { FollowedCollection } from './followed-collections.js';
 
 /** The names that the source's collections have now, and the source's time, for changes that streams show in part. */

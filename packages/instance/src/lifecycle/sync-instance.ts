@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Progress, MigrationState } from '@convoy/api/contract/progress';
+import type { MigrationState, Progress } from '@convoy/api/contract/progress';
 import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
@@ -9,8 +9,8 @@ import type { Failure, Fleet, InstanceIdentity, InstanceReport } from '@convoy/a
 import type { ClusterClient } from '../cluster/node-client.js';
 import { isNetworkFailure } from '../cluster/failure.js';
 import { noteCommand, type RecordedCommandName } from '../store/fleet-commands.js';
-import { MigrationRecords, type MigrationRecord } from '../store/migration-record.js';
-import { listenersMax } from '../store/run-together.js';
+import { type MigrationRecord, MigrationRecords } from '../store/migration-record.js';
+import { listenersMax } from '../async/together.js';
 import {
   type ClusterName,
   type Connect,

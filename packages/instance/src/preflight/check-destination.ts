@@ -2,11 +2,11 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import {
   listCollections,
   listDatabaseNames,
-  listNamespaces,
   type ListedNamespace,
+  listNamespaces,
 } from '../catalog/read/list-namespaces.js';
 import { holdsDocuments } from '../catalog/read/holds-documents.js';
-import { mapBounded } from '../catalog/map-bounded.js';
+import { mapBounded } from '../async/together.js';
 import { optionDifferences } from '../catalog/collection-options.js';
 import { type Catalog, namespaceFrom, namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';

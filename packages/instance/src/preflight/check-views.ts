@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { mapBounded } from '../catalog/map-bounded.js';
+import { mapBounded } from '../async/together.js';
 import { nameSome } from '../catalog/name-some.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { NoAnswerError } from '../cluster/calls-in-flight.js';
-import { causeText, UnreachableClusterError, unreachable } from '../cluster/connection-failure.js';
+import { NoAnswerError } from '../async/clock.js';
+import { causeText, unreachable, UnreachableClusterError } from '../cluster/connection-failure.js';
 import { classify } from '../cluster/failure.js';
 import type { PreflightReport } from './report.js';
 

@@ -1,7 +1,7 @@
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import { type CatalogReport, readCatalogReport } from '../catalog/read/read-catalog.js';
 import type { InconsistentIndex } from '../catalog/namespace.js';
-import type { Clock } from '../cluster/clock.js';
+import type { Clock } from '../async/clock.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 
 /** Pauses before another read: a recreated collection or a committed index reaches all shards within moments. */

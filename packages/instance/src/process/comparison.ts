@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { homedir } from 'node:os';
-import { systemClock } from '../cluster/clock.js';
+import { systemClock } from '../async/clock.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { asUnavailable } from '../cluster/connection-failure.js';
+import { asUnavailable, clusterFailures } from '../cluster/connection-failure.js';
 import { classify } from '../cluster/failure.js';
 import { binaryVersion } from '../cluster/topology.js';
-import { retryingFor, type RetryNotice } from '../cluster/retry.js';
+import { type FailureMeaning, retryingFor, type RetryNotice } from '../async/retry.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { type ClusterName, connectConfigured } from '../lifecycle/migration/clusters.js';
 import {
@@ -124,7 +124,7 @@ async function compareIn(
       state,
       options,
       clock: systemClock,
-      retrying: retryingFor(config.retry_minutes * minute_ms, isRetryable, (notice) => observer.retry(notice)),
+      retrying: retryingFor(config.retry_minutes * minute_ms, failures, (notice) => observer.retry(notice)),
       entered: (next) => {
         phase = next;
       },
@@ -168,9 +168,10 @@ function stateFolder(identity: string): string {
 }
 
 /** Cursors that are lost, or whose collection was changed, are opened again. */
-function isRetryable(error: unknown): boolean {
-  return ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error));
-}
+const failures: FailureMeaning = {
+  ...clusterFailures,
+  isRetryable: (error) => ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error)),
+};
 
 async function connected(
   config: InstanceConfig,

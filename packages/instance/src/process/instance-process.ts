@@ -5,7 +5,7 @@ import type { ContractService } from '@convoy/api/http/contract-service';
 import { acceptCommand } from '@convoy/api/http/accept-command';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
 import { namedFailure } from '../cluster/named-failure.js';
-import { systemClock } from '../cluster/clock.js';
+import { systemClock } from '../async/clock.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { answerQuestions } from '../lifecycle/commands/answer-questions.js';
 import { release } from '../lifecycle/migration/release.js';

@@ -1,5 +1,5 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import type { Clock } from '../cluster/clock.js';
+import type { Clock } from '../async/clock.js';
 import type { RecentLogs } from '../logging/recent-logs.js';
 
 /** Interval of checks for new records. */

@@ -1,8 +1,8 @@
-import type { Clock } from '../cluster/clock.js';
+import type { Clock } from '../async/clock.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { ApplyWatermark } from '../store/apply-watermark.js';
 import type { DocumentWriter } from '../store/fenced-writer.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import type { RereadEntry, RereadSet } from '../store/reread-set.js';
 import type { RoutedStream } from '../store/routed-stream.js';
 import type { SyncedCollection } from '../store/synced-collection.js';

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { classify, CollectionAbsentError } from '../cluster/failure.js';
 import type { RereadEntry } from '../store/reread-set.js';
-import { Condition } from '../store/condition.js';
+import { Condition } from '../async/waiting.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { writeRefused } from '../store/write-refused.js';
 import { readDestination, readEverywhere, ReadingTooLargeError } from './read-documents.js';

@@ -1,8 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { NodeClient, RawWrite, WriteOutcome } from '../cluster/node-client.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import type { SessionFence } from './session-fence.js';
-import { Condition } from './condition.js';
+import { Condition } from '../async/waiting.js';
 import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
 
 /** Resolves while this process owns the sync task; rejects with `staleEpoch` otherwise. May use a recent answer. */

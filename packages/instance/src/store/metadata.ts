@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document, type Long } from 'mongodb';
 import { classify } from '../cluster/failure.js';
 import type { NodeClient } from '../cluster/node-client.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
 
 /** Database on the destination with all durable state; never synced. */

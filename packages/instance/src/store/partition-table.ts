@@ -4,7 +4,7 @@ import { compareRaw } from '../bson/compare.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { type IdRange, Partition, wholeRange } from './partition.js';
 import { RecordScan } from './record-scan.js';
-import { SerialQueue } from './serial-queue.js';
+import { SerialQueue } from '../async/waiting.js';
 import type { SyncedCollection } from './synced-collection.js';
 
 /** Writes the durable form of a table. */

@@ -3,10 +3,9 @@ import type { Binary, Document } from 'mongodb';
 import { idClass } from '../bson/id-class.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/stored-value.js';
-import type { ByteBudget } from './byte-budget.js';
+import { type ByteBudget, Condition } from '../async/waiting.js';
 import type { ChangeEvent } from './change-event.js';
 import { ownedEvent } from './owned-event.js';
-import { Condition } from './condition.js';
 import type { SyncedCollection } from './synced-collection.js';
 
 /** Why a document is re-read. A rising count of any reason needs attention. */

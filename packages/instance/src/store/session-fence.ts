@@ -2,7 +2,7 @@ import { BSON } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { NodeClient, RawWrite, WriteTicket } from '../cluster/node-client.js';
 import { historyIncompleteCode } from '../cluster/failure.js';
-import type { Retrying } from '../cluster/retry.js';
+import type { Retrying } from '../async/retry.js';
 import { metadataDatabase } from './metadata.js';
 import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
 

@@ -1,5 +1,5 @@
 import { BSON, type Document, type MongoClient } from 'mongodb';
-import { mapBounded } from '@convoy/instance/catalog/map-bounded';
+import { mapBounded } from '@convoy/instance/async/together';
 import { Random } from '../../demo/random.js';
 
 /** A collection of equally large documents with whole numbers from 0 as `_id`. */

@@ -1,5 +1,5 @@
 import type { MongoClient } from 'mongodb';
-import { mapBounded } from '@convoy/instance/catalog/map-bounded';
+import { mapBounded } from '@convoy/instance/async/together';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { documentMaker, inBatches } from './bench-documents.js';
 

@@ -11,7 +11,7 @@ import { createLogger, type Logger } from '@convoy/instance/logging/logger';
 import { CountedCalls } from './counted-calls.js';
 import type { Mark, MemberOrder, MemberState } from './member-order.js';
 import { carryOut } from '@convoy/instance/process/instance-process';
-import { systemClock } from '@convoy/instance/cluster/clock';
+import { systemClock } from '@convoy/instance/async/clock';
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
 import { createRuntime } from '@convoy/instance/lifecycle/migration/runtime';
 import { SyncInstance } from '@convoy/instance/lifecycle/sync-instance';

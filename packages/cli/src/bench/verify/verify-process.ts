@@ -4,7 +4,7 @@ import { readUsage } from '../process-usage.js';
 import type { VerifyOrder, VerifyResult } from './verify-order.js';
 import type { ClusterClient, RawBatch, RawCursor } from '@convoy/instance/cluster/node-client';
 import { rangesOf } from '../copy/loop-order.js';
-import { systemClock } from '@convoy/instance/cluster/clock';
+import { systemClock } from '@convoy/instance/async/clock';
 import { compareClusters } from '@convoy/instance/verify/standalone/compare-clusters';
 import type { ComparisonPhase } from '@convoy/instance/verify/standalone/comparison-dependencies';
 import { ComparisonState } from '@convoy/instance/verify/standalone/comparison-state';

@@ -1,10 +1,9 @@
 import { AnswerLimits } from '../../cluster/answer-limits.js';
-import type { Clock } from '../../cluster/clock.js';
-import { systemClock } from '../../cluster/clock.js';
+import { type Clock, systemClock } from '../../async/clock.js';
 import { codeOf } from '../../cluster/failure.js';
 import { serverErrorCode } from '../../cluster/server-error-code.js';
 import type { NodeClient } from '../../cluster/node-client.js';
-import { Condition } from '../../store/condition.js';
+import { Condition } from '../../async/waiting.js';
 import { namespaceOf } from '../namespace.js';
 import { listIndexes } from '../read/read-indexes.js';
 

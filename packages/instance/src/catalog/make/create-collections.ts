@@ -1,9 +1,9 @@
 import { addZones, removeZones } from './place-chunks.js';
 import { createCollection, type CreatedCollection, type Making } from './create-collection.js';
-import { IndexBuilds, type IndexBuildProgress } from './index-builds.js';
+import { type IndexBuildProgress, IndexBuilds } from './index-builds.js';
 import type { DestinationPlan } from '../plan/destination-plan.js';
 import { makeDatabase } from './make-database.js';
-import { mapBounded } from '../map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 import { readConfig } from '../read/read-sharding.js';
 
 /** Collections created concurrently: DDL takes locks on the config servers, so a larger number does not help. */

@@ -7,7 +7,7 @@ import { type PresentIndexes, presentIndexes } from './present-indexes.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import { type IndexPlan, isIdKey, supportingIndex, TEMPORARY_INDEX_PREFIX } from '../plan/index-plan.js';
 import { TTL_OFF_SECONDS } from '../index-spec.js';
-import { mapBounded } from '../map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 
 /** Collections processed concurrently: each unique index is rebuilt over all data. */
 const COLLECTIONS_PARALLEL = 4;

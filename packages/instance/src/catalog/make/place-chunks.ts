@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { losslessDocument } from '../../bson/lossless.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
-import { mapBounded } from '../map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 import { namespaceOf } from '../namespace.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { readConfig } from '../read/read-sharding.js';

@@ -9,9 +9,9 @@ import type { IndexBuilding } from './index-building.js';
 import { type PresentIndexes, presentIndexes } from './present-indexes.js';
 import { sameDocument } from '../canonical-text.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
-import { TEMPORARY_INDEX_PREFIX, uniqueConversion, type IndexPlan } from '../plan/index-plan.js';
+import { type IndexPlan, TEMPORARY_INDEX_PREFIX, uniqueConversion } from '../plan/index-plan.js';
 import { indexesMax } from '../index-spec.js';
-import { mapBounded } from '../map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 import { namespaceOf } from '../namespace.js';
 import { UniqueIndexViolated, type UniqueViolation, violationOf } from '../unique-violation.js';
 

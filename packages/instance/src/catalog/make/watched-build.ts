@@ -1,4 +1,4 @@
-import { NoAnswerError } from '../../cluster/calls-in-flight.js';
+import { NoAnswerError } from '../../async/clock.js';
 import type { CallOptions } from '../../cluster/node-client.js';
 import type { BuildsUnderWay } from './builds-under-way.js';
 

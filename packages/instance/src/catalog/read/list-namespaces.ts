@@ -4,7 +4,7 @@ import { codeOf } from '../../cluster/failure.js';
 import { invalidViewCode } from '../../cluster/server-error-code.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 import { decodeListedCollection, uuidHex } from './decode-catalog.js';
-import { mapBounded } from '../map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 import type { NamespaceFilter } from '../namespace-filter.js';
 import { readCursor } from './read-cursor.js';
 

@@ -1,6 +1,6 @@
 import { LISTED_COLLECTIONS_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { NodeClient } from '../../cluster/node-client.js';
-import { mapBounded } from '../map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 import { compileNamespaceFilter } from '../namespace-filter.js';
 import { listNamespaces } from './list-namespaces.js';
 import { readSize } from './read-sizes.js';

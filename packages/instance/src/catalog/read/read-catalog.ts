@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { listCollections, listNamespaces, type ListedNamespace } from './list-namespaces.js';
-import { mapBounded } from '../map-bounded.js';
+import { listCollections, type ListedNamespace, listNamespaces } from './list-namespaces.js';
+import { mapBounded } from '../../async/together.js';
 import type { Catalog, CatalogEntry, InconsistentIndex } from '../namespace.js';
 import type { NamespaceFilter } from '../namespace-filter.js';
 import { readIndexes } from './read-indexes.js';

@@ -7,7 +7,7 @@ import { keyBound } from '../../bson/shard-key.js';
 import type { KeyPattern } from '../key-pattern.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import type { DestinationRange } from '../plan/distribution.js';
-import { mapBounded } from '../map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import { readCursor } from './read-cursor.js';
 

@@ -1,5 +1,5 @@
 import { type Document, type MongoClient, type ReadPreferenceMode, Timestamp } from 'mongodb';
-import type { Wait } from '../waits.js';
+import type { Wait } from '../../async/clock.js';
 
 /** A member that is behind its set by more than this is left out while there is another one. */
 const staleBehind_seconds = 30;

@@ -3,7 +3,7 @@ import { documentElement } from '../raw-fields.js';
 import { readCursor } from '../../catalog/read/read-cursor.js';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { isAtLeast } from '../../cluster/topology.js';
-import { mapBounded } from '../../catalog/map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 import { clusterScope, type Item, listedItem } from '../item.js';
 
 /** Characters of a value in the table. */

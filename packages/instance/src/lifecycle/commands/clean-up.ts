@@ -5,11 +5,11 @@ import { type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
 import { findLeftoverZones } from '../../cleanup/leftover-zones.js';
 import { asUnavailable, UnreachableClusterError } from '../../cluster/connection-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { retryingFor } from '../../cluster/retry.js';
+import { retryingFor } from '../../async/retry.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { isRetryable } from '../../store/retryable.js';
+import { engineFailures } from '../../store/retryable.js';
 import { TaskRecords } from '../../store/task-record.js';
 import { swapsOf } from '../../store/reversal.js';
 import { type ClusterName, connectConfigured } from '../migration/clusters.js';
@@ -46,7 +46,7 @@ export async function cleanUp(
   signal: AbortSignal,
   limits: { answerWithin_ms: number } = { answerWithin_ms },
 ): Promise<boolean> {
-  const retry = retryingFor(retry_ms, isRetryable);
+  const retry = retryingFor(retry_ms, engineFailures);
   // The driver waits for a primary; a cluster that it does not find then is named at once.
   const connect: ConnectByName = (name) => connectConfigured(config, name, 'router', signal);
   const found = await findMigration(connect, destination, retry, signal).catch((error: unknown) => {

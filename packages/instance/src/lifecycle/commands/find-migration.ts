@@ -2,7 +2,7 @@ import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { isNetworkFailure } from '../../cluster/failure.js';
-import type { Retrying } from '../../cluster/retry.js';
+import type { Retrying } from '../../async/retry.js';
 import { Metadata, metadataDatabase } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { homeOf, swapsOf } from '../../store/reversal.js';

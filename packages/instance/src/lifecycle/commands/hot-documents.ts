@@ -1,9 +1,9 @@
 import { type HotDocument, hottest } from '@convoy/api/contract/hot-documents';
 import { asUnavailable } from '../../cluster/connection-failure.js';
-import { retryingFor } from '../../cluster/retry.js';
+import { retryingFor } from '../../async/retry.js';
 import { restoredValue } from '../../bson/stored-value.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
-import { isRetryable } from '../../store/retryable.js';
+import { engineFailures } from '../../store/retryable.js';
 import { Metadata } from '../../store/metadata.js';
 import { TaskRecords } from '../../store/task-record.js';
 import { idJson } from '../../verify/standalone/described-mismatch.js';
@@ -31,7 +31,7 @@ export async function readHotDocuments(
     throw asUnavailable('destination', destination, error);
   });
   try {
-    const metadata = new Metadata(cluster.router, retryingFor(retry_ms, isRetryable));
+    const metadata = new Metadata(cluster.router, retryingFor(retry_ms, engineFailures));
     const tasks = await new TaskRecords(metadata).readAll(signal);
     return hottest(
       tasks.map(({ hotDocuments = [] }) =>

@@ -1,15 +1,14 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { systemClock } from '../../cluster/clock.js';
-import { UnreachableClusterError, unreachable } from '../../cluster/connection-failure.js';
+import { systemClock, within } from '../../async/clock.js';
+import { unreachable, UnreachableClusterError } from '../../cluster/connection-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
-import { type Retrying, retryingFor } from '../../cluster/retry.js';
-import { within } from '../../cluster/within.js';
+import { type Retrying, retryingFor } from '../../async/retry.js';
 import { writeBlockVersion } from '../../cluster/write-block.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { isRetryable } from '../../store/retryable.js';
+import { engineFailures } from '../../store/retryable.js';
 import { type ClusterName, type Connect, connectConfigured, sparesOther } from '../migration/clusters.js';
 import { setOrExplain, sideOf, wantedBlocks } from '../migration/write-blocks.js';
 
@@ -30,7 +29,7 @@ export async function unblock(
   signal: AbortSignal,
   connect: Connect = connectConfigured,
 ): Promise<void> {
-  const retry = retryingFor(retry_ms, isRetryable);
+  const retry = retryingFor(retry_ms, engineFailures);
   // The driver waits for a primary; a cluster that it does not find then is named at once.
   const open = (one: ClusterName, each: AbortSignal) => connect(config, one, 'router', each);
   const cluster = await open(name, signal).catch(explain);

@@ -1,8 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Clock } from '../../cluster/clock.js';
+import { type Clock, within } from '../../async/clock.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { isOlder, readFeatureVersion, releaseText } from '../../cluster/topology.js';
-import { within } from '../../cluster/within.js';
 
 /** Time for the clusters to answer; a commit does not wait longer. */
 const answer_ms = 5_000;

@@ -1,7 +1,7 @@
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { failureName } from '../../cluster/failure.js';
-import { untilAborted, within } from '../../cluster/within.js';
+import { untilAborted, within } from '../../async/clock.js';
 import type { LeaderDependencies } from '../migration/migration-dependencies.js';
 import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';

@@ -1,8 +1,8 @@
 import { carriedKinds } from '@convoy/api/contract/carry';
 import { failureName } from '../../cluster/failure.js';
-import { within } from '../../cluster/within.js';
+import { within } from '../../async/clock.js';
 import { nameSome } from '../../catalog/name-some.js';
-import { CarryChoice, carriedBy } from '../../inventory/carry-choice.js';
+import { carriedBy, CarryChoice } from '../../inventory/carry-choice.js';
 import { compareInventories, itemsToCarry, leftBehind } from '../../inventory/compare-inventories.js';
 import type { Item, Payload } from '../../inventory/item.js';
 import { describeLeftBehind, leftBehindWarning } from '../../inventory/left-behind.js';

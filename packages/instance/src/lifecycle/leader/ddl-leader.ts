@@ -8,7 +8,7 @@ import { SourceNames } from '../../ddl/source-names.js';
 import { arrivedOf, takeUnknown } from '../../ddl/take-unknown.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer } from '../../store/reversal.js';
-import { runTogether } from '../../store/run-together.js';
+import { runTogether } from '../../async/together.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { filterOf, type LeaderDependencies, readStartCatalog, remapOf } from '../migration/migration-dependencies.js';
 import { IdleTasks } from './idle.js';

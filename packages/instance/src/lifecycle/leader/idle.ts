@@ -1,4 +1,4 @@
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import type { StreamPatience } from '../../store/stream-patience.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
 import type { MigrationWatch } from '../migration/migration-watch.js';

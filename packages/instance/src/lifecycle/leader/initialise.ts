@@ -1,6 +1,6 @@
 import type { Warning } from '@convoy/api/contract/progress';
-import { planDestination, type DestinationPlan } from '../../catalog/plan/destination-plan.js';
-import { mapBounded } from '../../catalog/map-bounded.js';
+import { type DestinationPlan, planDestination } from '../../catalog/plan/destination-plan.js';
+import { mapBounded } from '../../async/together.js';
 import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
@@ -24,8 +24,8 @@ import {
   type LeaderDependencies,
   type MigrationDependencies,
   remapOf,
-  withRequestedSharding,
   sourceTimeAboveAll,
+  withRequestedSharding,
 } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';

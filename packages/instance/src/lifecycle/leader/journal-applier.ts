@@ -4,7 +4,7 @@ import { applyDdlChange, type ApplyDdlDependencies } from '../../ddl/apply-ddl-c
 import type { DdlLedger } from '../../ddl/ddl-ledger.js';
 import type { LedDestination } from '../../ddl/destination-collections.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
-import { SerialQueue } from '../../store/serial-queue.js';
+import { SerialQueue } from '../../async/waiting.js';
 import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
 import { allTasks } from '../migration/migration-watch.js';
 import { planNewCollection, readSourceCollection } from './source-ddl.js';

@@ -12,7 +12,7 @@ import { judgeCatalog } from '../../ddl/judge-catalog.js';
 import { isReplacedIndex, reconcileShape, type ShapeDependencies } from '../../ddl/reconcile-shape.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { keepsBalancer } from '../../store/reversal.js';
-import { runTogether, type Task } from '../../store/run-together.js';
+import { runTogether, type Task } from '../../async/together.js';
 import { buildsWarning, definitionsWarning, hasWarning, recordWarning } from '../migration/recorded-warnings.js';
 import { plannedIndexes } from '../migration/index-scope.js';
 import {

@@ -1,6 +1,6 @@
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { DdlWatcher } from '../../ddl/ddl-watcher.js';
-import { SerialQueue } from '../../store/serial-queue.js';
+import { SerialQueue } from '../../async/waiting.js';
 import type { LeaderDependencies } from '../migration/migration-dependencies.js';
 
 /** The leader stores the DDL watermark at most this often, though streams advance faster while a commit waits. */

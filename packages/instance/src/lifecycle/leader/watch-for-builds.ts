@@ -1,7 +1,7 @@
 import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import type { Retrying } from '../../cluster/retry.js';
+import type { Retrying } from '../../async/retry.js';
 import { runningBuilds } from '../../cluster/running-builds.js';
 
 /** Interval between looks: no commit is to be offered for long while the source builds an index. */

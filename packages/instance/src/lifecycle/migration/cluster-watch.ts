@@ -1,5 +1,5 @@
 import { clusterTimeOf, secondsOf } from '../../cluster/cluster-time.js';
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import { membersAway } from '../../cluster/members-away.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type OplogWindow, readOplogWindow } from '../../cluster/oplog-window.js';

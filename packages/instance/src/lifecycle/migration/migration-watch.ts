@@ -4,7 +4,7 @@ import { timeOf } from '../../cluster/cluster-time.js';
 import { type MigrationRecord, type MigrationRecords, missingState } from '../../store/migration-record.js';
 import { swapsOf } from '../../store/reversal.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
-import { Condition } from '../../store/condition.js';
+import { Condition } from '../../async/waiting.js';
 import type { Runtime } from './runtime.js';
 
 /** The durable state of the whole migration, as last read. */

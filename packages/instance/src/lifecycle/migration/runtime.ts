@@ -1,10 +1,10 @@
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import { Waits } from '../../cluster/waits.js';
-import { retrying, type RetryNotice, retryPolicy, type Retrying } from '../../cluster/retry.js';
+import { retrying, type Retrying, type RetryNotice, retryPolicy } from '../../async/retry.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import type { Logger } from '../../logging/logger.js';
 import type { Metrics } from '../../metrics/metrics.js';
-import { isRetryable } from '../../store/retryable.js';
+import { engineFailures } from '../../store/retryable.js';
 
 /** What a process has: its settings, clock, logger, metrics and retry policy. */
 export interface Runtime {
@@ -25,6 +25,7 @@ const minute_ms = 60_000;
 export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logger, metrics: Metrics): Runtime {
   const retries = new Map<string, RetryNotice>();
   const policy = retryPolicy({
+    failures: engineFailures,
     limit_ms: config.retry_minutes * minute_ms,
     now: () => clock.monotonic_ms(),
     random: () => clock.random(),
@@ -37,7 +38,7 @@ export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logg
   });
   const run: Retrying = async (label, operation, signal) => {
     try {
-      return await retrying(label, policy, signal, () => operation(), isRetryable);
+      return await retrying(label, policy, signal, () => operation());
     } finally {
       if (retries.size > 0) retries.delete(label);
     }

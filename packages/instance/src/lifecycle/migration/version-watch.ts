@@ -1,4 +1,4 @@
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 
 /** Interval between looks: one small read of each cluster. */
 const look_ms = 5_000;

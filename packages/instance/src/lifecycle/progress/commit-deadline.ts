@@ -1,7 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { NoAnswerError } from '../../cluster/calls-in-flight.js';
-import type { Clock } from '../../cluster/clock.js';
-import { within } from '../../cluster/within.js';
+import { type Clock, NoAnswerError, within } from '../../async/clock.js';
 import { refuseUpgradedSource } from '../commands/upgraded-source.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import type { CommitOffer, OfferedRun } from './commit-offer.js';

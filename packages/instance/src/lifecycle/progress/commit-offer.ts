@@ -1,14 +1,14 @@
 import {
   blockedBy,
   blockerText,
-  reportedBlockers,
   type CommitBlocker,
   type OwnBlocker,
+  reportedBlockers,
 } from '@convoy/api/contract/commit-blocker';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import { CommitReadiness, type JudgedStats } from '../stats/commit-readiness.js';
 import type { VerificationStats } from '../stats/verification-stats.js';
 import { buildsWarning, cannotCarryWarning, definitionsWarning, hasWarning } from '../migration/recorded-warnings.js';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
 import { versionRefusal } from '../commands/upgraded-source.js';
 import { ClusterWatch } from '../migration/cluster-watch.js';

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BuildsUnderWay } from '../../catalog/make/builds-under-way.js';
-import { runTogether } from '../../store/run-together.js';
+import { runTogether } from '../../async/together.js';
 import { commit } from '../leader/commit.js';
 import { drainRounds } from '../leader/commit-rounds.js';
 import { DdlLeader } from '../leader/ddl-leader.js';

@@ -8,7 +8,7 @@ import type { DdlChange } from '../../store/ddl-journal.js';
 import { hasPredecessor } from '../../store/epochs.js';
 import { SessionFence } from '../../store/session-fence.js';
 import { keepsBalancer, sourceShardOf, swapsOf } from '../../store/reversal.js';
-import { runTogether } from '../../store/run-together.js';
+import { runTogether } from '../../async/together.js';
 import type { DrainedRound, TaskRecord } from '../../store/task-record.js';
 import { DdlFollower, type DdlSource, type JournalPosition } from '../task/follow-ddl.js';
 import { followedCatalog } from '../task/followed-catalog.js';
@@ -16,9 +16,9 @@ import { IdleTasks } from '../leader/idle.js';
 import { planOf } from '../leader/initialise.js';
 import {
   filterOf,
-  remapOf,
   type MigrationDependencies,
   readStartCatalog,
+  remapOf,
 } from '../migration/migration-dependencies.js';
 import { type MigrationView, untilOrFor } from '../migration/migration-watch.js';
 import { recreateCapped } from '../task/recreate-capped.js';

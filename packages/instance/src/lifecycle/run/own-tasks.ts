@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import type { MigrationView, MigrationWatch } from '../migration/migration-watch.js';
 

@@ -1,7 +1,7 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import { nameSome } from '../../catalog/name-some.js';
 import type { SkippedIndex } from '../../catalog/plan/skipped-index.js';
-import type { RetryNotice } from '../../cluster/retry.js';
+import type { RetryNotice } from '../../async/retry.js';
 import { isReverseRequested } from '../leader/swap-clusters.js';
 import type { MigrationView } from '../migration/migration-watch.js';
 import type { Runtime } from '../migration/runtime.js';

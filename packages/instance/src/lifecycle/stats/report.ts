@@ -1,6 +1,6 @@
 import type { Progress } from '@convoy/api/contract/progress';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 
 /** Rates are averages over about this time. */
 const window_ms = 5000;

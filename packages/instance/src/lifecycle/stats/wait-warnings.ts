@@ -1,6 +1,6 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import { nameSome } from '../../catalog/name-some.js';
-import type { Wait } from '../../cluster/waits.js';
+import type { Wait } from '../../async/clock.js';
 
 /** Members of each cluster that do not answer, by the cluster's name. */
 export type MembersAway = ReadonlyMap<string, readonly string[]>;

@@ -1,6 +1,6 @@
 import type { DdlChange } from '../../store/ddl-journal.js';
-import { runTogether } from '../../store/run-together.js';
-import { Condition } from '../../store/condition.js';
+import { runTogether } from '../../async/together.js';
+import { Condition } from '../../async/waiting.js';
 import type { Journalled } from '../migration/migration-watch.js';
 import type { SyncPipeline } from './sync-pipeline.js';
 

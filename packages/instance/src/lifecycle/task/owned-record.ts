@@ -1,4 +1,4 @@
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 
 /** The record of a task, which its owner changes under its epoch; every change confirms the ownership. */

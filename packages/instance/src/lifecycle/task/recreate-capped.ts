@@ -1,7 +1,7 @@
 import { createCollection } from '../../catalog/make/create-collection.js';
 import type { CollectionPlan } from '../../catalog/plan/destination-plan.js';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
-import type { Retrying } from '../../cluster/retry.js';
+import type { Retrying } from '../../async/retry.js';
 import { drop, type LedDestination } from '../../ddl/destination-collections.js';
 
 /**

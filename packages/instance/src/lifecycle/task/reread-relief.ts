@@ -1,5 +1,5 @@
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import type { Copier } from '../../copy/copier.js';
 import type { GivenUpRange, RangeRelief } from '../../reread/reread-dependencies.js';
 import type { Partition } from '../../store/partition.js';

@@ -4,7 +4,7 @@ import type { ApplyWorkers } from '../../apply/apply-workers.js';
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { RereadSet } from '../../store/reread-set.js';
-import type { Condition } from '../../store/condition.js';
+import type { Condition } from '../../async/waiting.js';
 import type { Runtime } from '../migration/runtime.js';
 import type { OwnedRecord } from './owned-record.js';
 import type { TaskTables } from './task-tables.js';

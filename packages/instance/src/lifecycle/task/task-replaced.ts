@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { isConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Logger } from '../../logging/logger.js';
-import { listenersMax } from '../../store/run-together.js';
+import { listenersMax } from '../../async/together.js';
 
 /** How a process ends its work on sync tasks that another process has taken. */
 export interface Replacement {

@@ -4,7 +4,7 @@ import type { EventDispatcher } from '../../apply/event-dispatcher.js';
 import { ChangeStreamReader } from '../../apply/change-stream-reader.js';
 import { currentTime, secondsOf, wakeStream } from '../../cluster/cluster-time.js';
 import { CollectionAbsentError } from '../../cluster/failure.js';
-import type { ByteBudget } from '../../store/byte-budget.js';
+import type { ByteBudget } from '../../async/waiting.js';
 import type { ChangeEvent } from '../../store/change-event.js';
 import type { PartitionTable } from '../../store/partition-table.js';
 import type { RereadEntry } from '../../store/reread-set.js';

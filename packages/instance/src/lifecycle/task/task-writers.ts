@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type ConfirmOwner, FencedWriter } from '../../store/fenced-writer.js';
-import type { Retrying } from '../../cluster/retry.js';
+import type { Retrying } from '../../async/retry.js';
 import { SessionFence } from '../../store/session-fence.js';
 import type { TaskRecord } from '../../store/task-record.js';
 

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ChangeEvent } from '../../store/change-event.js';
 import type { TaskRecord } from '../../store/task-record.js';
-import { Condition } from '../../store/condition.js';
+import { Condition } from '../../async/waiting.js';
 
 type UnknownCollection = TaskRecord['unknown'][number];
 

@@ -1,8 +1,8 @@
-import { type RawValue, bufferOf, ownedValue } from '../../bson/scan.js';
+import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { batchesOf } from '../../cluster/batches.js';
 import { idOf } from './compare-group.js';
-import type { Retrying } from '../../cluster/retry.js';
-import { findCommand, type Lookup, findDocuments, lookupName } from './find-documents.js';
+import type { Retrying } from '../../async/retry.js';
+import { findCommand, findDocuments, type Lookup, lookupName } from './find-documents.js';
 import type { Sides } from './sides.js';
 
 /**

@@ -8,7 +8,7 @@ import { matchingAll } from '../../cluster/matching-all.js';
 import type { NodeClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { type OpenFind, openIdRange } from '../../cluster/id-range.js';
 import { ResumableCursor } from '../../cluster/resumable-cursor.js';
-import type { Retrying } from '../../cluster/retry.js';
+import type { Retrying } from '../../async/retry.js';
 import { idOf } from './compare-group.js';
 
 /** What one side of a comparison reads. */

@@ -1,6 +1,6 @@
 import { clusterTimeOf, highestTime } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import type { Retrying } from '../../cluster/retry.js';
+import type { Retrying } from '../../async/retry.js';
 
 /** The sides of a comparison. */
 export type Side = 'source' | 'destination';

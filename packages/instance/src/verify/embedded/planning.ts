@@ -1,9 +1,9 @@
 import { isLossless } from '../../bson/lossless.js';
-import { mapBounded } from '../../catalog/map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 import { type KnownTimes, knownTimes, latest, noTimes, type Side } from '../compare/sides.js';
 import type { SideFollower } from './side-follower.js';
 import { Turns } from './turns.js';
-import { storedPlan, type CollectionToVerify } from './verification-plan.js';
+import { type CollectionToVerify, storedPlan } from './verification-plan.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
 

@@ -1,5 +1,5 @@
 import { secondsOf } from '../../cluster/cluster-time.js';
-import { Condition } from '../../store/condition.js';
+import { Condition } from '../../async/waiting.js';
 import type { Side } from '../compare/sides.js';
 import { TouchedStream, TouchesLostError } from './touched-stream.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';

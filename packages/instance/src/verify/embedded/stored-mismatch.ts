@@ -3,7 +3,7 @@ import type { Binary, Document } from 'mongodb';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/stored-value.js';
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import { encodeUtf8 } from '../../bson/utf8.js';
 import { lookupName } from '../compare/find-documents.js';
 import { namedOnBothSides } from '../compare/named-on-both-sides.js';

@@ -1,8 +1,7 @@
 import { codeOf } from '../../cluster/failure.js';
-import { Condition } from '../../store/condition.js';
-import { SerialQueue } from '../../store/serial-queue.js';
+import { Condition, SerialQueue } from '../../async/waiting.js';
 import type { LastingDifferences } from '../../store/task-record.js';
-import { runTogether } from '../../store/run-together.js';
+import { runTogether } from '../../async/together.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
 import { type KnownTimes, knownTimes, latest, noTimes, type Side, type Sides } from '../compare/sides.js';

@@ -1,17 +1,17 @@
 import type { Document } from 'mongodb';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { Namespace } from '../../cluster/namespace.js';
-import { SerialQueue } from '../../store/serial-queue.js';
+import { SerialQueue } from '../../async/waiting.js';
 import type { Side } from '../compare/sides.js';
 import { TouchedKeys } from './touched-keys.js';
 import {
+  type CollectionToVerify,
   partsOf,
   restoredPart,
   restoredPlan,
   storedPart,
-  type VerificationPlan,
-  type CollectionToVerify,
   type VerificationPart,
+  type VerificationPlan,
 } from './verification-plan.js';
 import type { CatalogToVerify, VerifierDependencies } from './verifier-dependencies.js';
 

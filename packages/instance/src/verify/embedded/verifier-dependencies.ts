@@ -1,9 +1,9 @@
 import type { RawValue } from '../../bson/scan.js';
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import type { Waits } from '../../cluster/waits.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { VerificationStorage } from '../../store/verification-storage.js';
-import type { Retrying } from '../../cluster/retry.js';
+import type { Retrying } from '../../async/retry.js';
 import type { CollectionToVerify } from './verification-plan.js';
 
 /** The collections that the migration follows after a number of entries of the DDL journal. */

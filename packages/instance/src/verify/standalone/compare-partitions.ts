@@ -1,5 +1,5 @@
 import type { RawValue } from '../../bson/scan.js';
-import { mapBounded } from '../../catalog/map-bounded.js';
+import { mapBounded } from '../../async/together.js';
 import { compareByLookup } from '../compare/compare-by-lookup.js';
 import { compareRange, type Finding } from '../compare/compare-range.js';
 import { type ComparedCollection, type ComparisonPartition, readOf } from './compared-collection.js';

@@ -1,11 +1,11 @@
-import type { Clock } from '../../cluster/clock.js';
+import type { Clock } from '../../async/clock.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { ProofRule } from '../compare/check-again.js';
 import { type ComparedCollection, namespaceOn } from './compared-collection.js';
 import type { ComparisonState } from './comparison-state.js';
 import { type Lookup, lookupsOn } from '../compare/find-documents.js';
 import type { KnownTimes, Sides } from '../compare/sides.js';
-import type { Retrying } from '../../cluster/retry.js';
+import type { Retrying } from '../../async/retry.js';
 
 /** The current phase of a comparison. */
 export type ComparisonPhase = 'planning' | 'comparing' | 'checking again' | 'comparing definitions';

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { SerialQueue } from '../../store/serial-queue.js';
+import { SerialQueue } from '../../async/waiting.js';
 
 /** Bytes read from the disk at a time. */
 const readBytes = 256 * 1024;

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { BSON, Binary, Long, Timestamp, type Document } from 'mongodb';
+import { Binary, BSON, type Document, Long, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { deleteStatement, replaceStatement } from '../../../src/bson/build.js';
 import { documentBytesMax } from '../../../src/cluster/driver/write-limits.js';
 import { kindOfCode, objectTooLargeCode } from '../../../src/cluster/failure.js';
 import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
-import { retryPolicy, retrying } from '../../../src/cluster/retry.js';
+import { clusterFailures } from '../../../src/cluster/connection-failure.js';
+import { retrying, retryPolicy } from '../../../src/async/retry.js';
 import { SplitCluster } from './split-cluster.js';
 
 const epoch = 1n << 32n;
@@ -172,7 +173,7 @@ describe('a write with a ticket', () => {
     const tries: number[] = [];
     const outcome = await retrying(
       'the write',
-      retryPolicy({ onRetry: ({ attempt }) => tries.push(attempt) }),
+      retryPolicy({ failures: clusterFailures, onRetry: ({ attempt }) => tries.push(attempt) }),
       signal,
       () => cluster.router.write(increment, ticket, { signal }),
     );

@@ -3,7 +3,7 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { type LocalCluster, startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemClock } from '../../../src/cluster/clock.js';
+import { systemClock } from '../../../src/async/clock.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
 import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';

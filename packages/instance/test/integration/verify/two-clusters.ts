@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../../src/cluster/clock.js';
+import { systemClock } from '../../../src/async/clock.js';
 import type { NodeClient } from '../../../src/cluster/node-client.js';
+import { clusterFailures } from '../../../src/cluster/connection-failure.js';
 import { classify } from '../../../src/cluster/failure.js';
-import { retrying, retryPolicy, type Retrying } from '../../../src/cluster/retry.js';
+import { retryingFor } from '../../../src/async/retry.js';
 import {
   compareClusters,
   type ComparisonFilter,
@@ -26,15 +27,10 @@ const quick: ComparisonOptions = {
   record_ms: 10_000,
   shardKeys: true,
 };
-const policy = retryPolicy({ limit_ms: 20_000 });
-const patient: Retrying = (what, operation, signal) =>
-  retrying(
-    what,
-    policy,
-    signal,
-    () => operation(),
-    (error) => ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error)),
-  );
+const patient = retryingFor(20_000, {
+  ...clusterFailures,
+  isRetryable: (error) => ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error)),
+});
 
 /** Two simulated clusters with the same initial content, and comparisons of them. */
 export class TwoClusters implements AsyncDisposable {

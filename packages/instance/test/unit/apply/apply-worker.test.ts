@@ -9,10 +9,9 @@ import { composeBatch, type RoutedEvent } from '../../../src/apply/write-batch.j
 import { idClass } from '../../../src/bson/id-class.js';
 import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget, Condition } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
-import { Condition } from '../../../src/store/condition.js';
 import { changeOf, collectionOf, insertOf, never, rawOf, settled, updateOf } from '../model/parts.js';
 
 const collection = collectionOf();

@@ -7,7 +7,7 @@ import { composeBatch } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id-class.js';
 import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { assertWithinLimits, bulkBytesMax } from '../../../src/cluster/driver/write-limits.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { type RereadRequest, RereadSet } from '../../../src/store/reread-set.js';
 import { bytesOf, changeOf, collectionOf, insertOf, never, updateOf, withUndefined } from '../model/parts.js';

@@ -7,7 +7,7 @@ import { composeBatch, type WriteBatch } from '../../../src/apply/write-batch.js
 import { idClass } from '../../../src/bson/id-class.js';
 import { decodeValue, type RawValue } from '../../../src/bson/scan.js';
 import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';

@@ -6,7 +6,7 @@ import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { composeBatch, type RoutedEvent } from '../../../src/apply/write-batch.js';
 import { findValue, type RawValue } from '../../../src/bson/scan.js';
 import type { NodeClient, RawWrite, WriteFailure, WriteOutcome } from '../../../src/cluster/node-client.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import { FencedWriter } from '../../../src/store/fenced-writer.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import { SessionFence } from '../../../src/store/session-fence.js';

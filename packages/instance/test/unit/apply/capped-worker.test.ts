@@ -4,9 +4,8 @@ import { ApplyWorkers } from '../../../src/apply/apply-workers.js';
 import { idClass } from '../../../src/bson/id-class.js';
 import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget, Condition } from '../../../src/async/waiting.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
-import { Condition } from '../../../src/store/condition.js';
 import { collectionOf, insertOf, never, settled } from '../model/parts.js';
 
 it('one worker applies all events of a capped collection, in their order', async () => {

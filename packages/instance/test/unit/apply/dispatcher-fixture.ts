@@ -1,7 +1,7 @@
 import type { StreamStep } from '../../../src/apply/change-stream-reader.js';
 import { EventDispatcher, type EventDispatcherDependencies } from '../../../src/apply/event-dispatcher.js';
 import type { RoutedEvent } from '../../../src/apply/write-batch.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import type { Partition } from '../../../src/store/partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';

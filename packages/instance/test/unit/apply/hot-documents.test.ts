@@ -3,7 +3,7 @@ import { EventQueue } from '../../../src/apply/event-queue.js';
 import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { composeBatch, type RoutedEvent, type WriteBatch } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id-class.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import { bytesOf, changeOf, collectionOf, updateOf } from '../model/parts.js';

@@ -4,9 +4,8 @@ import type { RoutedEvent } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id-class.js';
 import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget, Condition } from '../../../src/async/waiting.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
-import { Condition } from '../../../src/store/condition.js';
 import { renameCollection, type SyncedCollection } from '../../../src/store/synced-collection.js';
 import { collectionOf, insertOf, never, settled } from '../model/parts.js';
 

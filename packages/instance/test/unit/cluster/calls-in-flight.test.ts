@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Waits } from '../../../src/cluster/waits.js';
-import { CallsInFlight, ClientClosedError, NoAnswerError } from '../../../src/cluster/calls-in-flight.js';
+import { CallsInFlight, ClientClosedError } from '../../../src/cluster/calls-in-flight.js';
+import { NoAnswerError } from '../../../src/async/clock.js';
 
 /** A call that ends only when it is aborted. */
 const endless = (signal: AbortSignal) =>

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CappedEnds, UncertainEnd } from '../../../src/copy/capped-end.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import type { Partition } from '../../../src/store/partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';

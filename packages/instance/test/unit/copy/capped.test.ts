@@ -1,7 +1,7 @@
 import { BSON, type Document, Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import { systemClock } from '../../../src/cluster/clock.js';
+import { systemClock } from '../../../src/async/clock.js';
 import type { RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { copyCapped } from '../../../src/copy/capped.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { Clock } from '../../../src/cluster/clock.js';
+import type { Clock } from '../../../src/async/clock.js';
 import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 
 let now_ms: number;

@@ -1,12 +1,12 @@
 import { Binary } from 'mongodb';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../../src/cluster/clock.js';
+import { systemClock } from '../../../src/async/clock.js';
 import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { assertWithinLimits } from '../../../src/cluster/driver/write-limits.js';
-import { BatchSize, batchDocumentsMax } from '../../../src/cluster/batch-size.js';
+import { batchDocumentsMax, BatchSize } from '../../../src/cluster/batch-size.js';
 import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 import { PartitionWriter } from '../../../src/copy/partition-writer.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import { bytesOf, collectionOf, never, withUndefined } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
-import type { Clock } from '../../../src/cluster/clock.js';
+import type { Clock } from '../../../src/async/clock.js';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { copyCapped } from '../../../src/copy/capped.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';

@@ -1,11 +1,11 @@
 import { BSON, type Document } from 'mongodb';
 import { beforeEach, expect, test } from 'vitest';
 import { decodeValue } from '../../../src/bson/scan.js';
-import { systemClock } from '../../../src/cluster/clock.js';
+import { systemClock } from '../../../src/async/clock.js';
 import type { RawWrite, WriteFailure, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 import { PartitionWriter } from '../../../src/copy/partition-writer.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';

@@ -8,7 +8,7 @@ import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { ReadRate } from '../../../src/copy/read-rate.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import type { Partition } from '../../../src/store/partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';

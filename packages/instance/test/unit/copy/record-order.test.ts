@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { RawBatch, RawCursor, RawWrite } from '../../../src/cluster/node-client.js';
 import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { copyInRecordOrder } from '../../../src/copy/copy-in-record-order.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import type { Partition } from '../../../src/store/partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { RereadSet } from '../../../src/store/reread-set.js';

@@ -4,14 +4,14 @@ import type { Document } from 'mongodb';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/cluster/clock.js';
+import { systemClock } from '../../../src/async/clock.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import type { ClusterName, Connect } from '../../../src/lifecycle/migration/clusters.js';
 import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
 import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
-import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
+import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
 
 const release = '2.0.0';
 const [zero, one] = [

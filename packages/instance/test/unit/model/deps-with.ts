@@ -1,6 +1,6 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import { only } from '../../../../api/test/unit/only.js';
-import type { Clock } from '../../../src/cluster/clock.js';
+import type { Clock } from '../../../src/async/clock.js';
 import type { InstanceConfig } from '../../../src/config/instance-schema.js';
 import type { LeaderDependencies } from '../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationWatch } from '../../../src/lifecycle/migration/migration-watch.js';

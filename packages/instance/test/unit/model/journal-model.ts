@@ -4,7 +4,7 @@ import type { DdlSource } from '../../../src/lifecycle/task/follow-ddl.js';
 import { type DdlChange, DdlJournal } from '../../../src/store/ddl-journal.js';
 import type { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
-import { Condition } from '../../../src/store/condition.js';
+import { Condition } from '../../../src/async/waiting.js';
 import type { Scheduler } from './scheduler.js';
 
 const pause_ms = 50;

@@ -1,7 +1,7 @@
 import { BSON, type Document, Timestamp } from 'mongodb';
 import { encodeValue, type RawValue } from '../../../src/bson/scan.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
-import type { Retrying } from '../../../src/cluster/retry.js';
+import type { Retrying } from '../../../src/async/retry.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { modelNamespace, modelUuid } from './change-events.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';

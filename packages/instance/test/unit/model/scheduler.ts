@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/cluster/clock.js';
+import type { Clock } from '../../../src/async/clock.js';
 
 /** A generator of numbers from 0 to 1 that gives the same sequence for the same seed (mulberry32). */
 export function randomOf(seed: number): () => number {

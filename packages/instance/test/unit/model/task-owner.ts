@@ -10,7 +10,7 @@ import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import { SessionFence } from '../../../src/store/session-fence.js';
 import { Metadata } from '../../../src/store/metadata.js';
-import { runTogether } from '../../../src/store/run-together.js';
+import { runTogether } from '../../../src/async/together.js';
 import { TaskRecords } from '../../../src/store/task-record.js';
 import { type Faults, Network } from './calls.js';
 import { DestinationClient } from './destination-client.js';

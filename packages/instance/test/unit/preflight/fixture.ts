@@ -1,8 +1,7 @@
 import { normaliseStartRequest } from '@convoy/api/contract/normalise-start-request';
-import { startRequestSchema } from '@convoy/api/contract/start-request';
-import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
+import { type StartRequest, type StartRequestBody, startRequestSchema } from '@convoy/api/contract/start-request';
 import { BSON, type Document } from 'mongodb';
-import { systemClock } from '../../../src/cluster/clock.js';
+import { systemClock } from '../../../src/async/clock.js';
 import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
 import { checkJoin, checkStart, reportStart } from '../../../src/preflight/check-start.js';
 import type { PreflightReport } from '../../../src/preflight/report.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { NoAnswerError } from '../../../src/cluster/calls-in-flight.js';
+import { NoAnswerError } from '../../../src/async/clock.js';
 import { repeatUnanswered } from '../../../src/preflight/repeat-unanswered.js';
 import type { PreflightReport } from '../../../src/preflight/report.js';
 import { serverError } from '../fake-node-client.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { readSource } from '../../../src/reread/read-documents.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import { batchOf } from '../model/calls.js';
 import { collectionOf, never, rawOf } from '../model/parts.js';

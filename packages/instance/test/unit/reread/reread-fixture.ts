@@ -4,7 +4,7 @@ import type { NodeClient, RawBatch, RawWrite, WriteOutcome } from '../../../src/
 import type { GivenUpRange, RereadDependencies } from '../../../src/reread/reread-dependencies.js';
 import { Rereader } from '../../../src/reread/rereader.js';
 import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import type { RoutedStream } from '../../../src/store/routed-stream.js';
 import { batchOf } from '../model/calls.js';

@@ -1,7 +1,7 @@
 import { Binary, BSON, type Document, Double, Int32, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import { Condition } from '../../../src/store/condition.js';
+import { Condition } from '../../../src/async/waiting.js';
 import { serverError } from '../model/calls.js';
 import { bytesOf, collectionOf, never, rawOf, settled, updateOf, withUndefined } from '../model/parts.js';
 import { readEnd, RereadFixture } from './reread-fixture.js';

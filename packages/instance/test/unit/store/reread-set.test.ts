@@ -1,7 +1,7 @@
 import { BSON, BSONSymbol, type Document, Double, Int32, Long } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
-import { type RereadRequest, type RereadEntry, RereadSet, type RereadStorage } from '../../../src/store/reread-set.js';
+import { ByteBudget } from '../../../src/async/waiting.js';
+import { type RereadEntry, type RereadRequest, RereadSet, type RereadStorage } from '../../../src/store/reread-set.js';
 import { collectionOf, rawOf, settled, updateOf } from '../model/parts.js';
 
 const collection = collectionOf();

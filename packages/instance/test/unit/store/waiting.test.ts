@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
-import { runTogether } from '../../../src/store/run-together.js';
-import { Condition } from '../../../src/store/condition.js';
+import { ByteBudget, Condition } from '../../../src/async/waiting.js';
+import { runTogether } from '../../../src/async/together.js';
 import { never, settled } from '../model/parts.js';
 
 describe('the apply watermark', () => {

@@ -1,5 +1,5 @@
-import { BSON, Long, Timestamp, type Document } from 'mongodb';
-import type { Clock } from '../../../src/cluster/clock.js';
+import { BSON, type Document, Long, Timestamp } from 'mongodb';
+import type { Clock } from '../../../src/async/clock.js';
 import type {
   CallOptions,
   ClusterClient,

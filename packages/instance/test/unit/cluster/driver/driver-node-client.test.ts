@@ -1,14 +1,15 @@
 import { Binary, BSON, Long, MongoClient, MongoServerError, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { readCursor } from '../../../../src/catalog/read/read-cursor.js';
-import { ClientClosedError, NoAnswerError } from '../../../../src/cluster/calls-in-flight.js';
+import { ClientClosedError } from '../../../../src/cluster/calls-in-flight.js';
+import { NoAnswerError } from '../../../../src/async/clock.js';
 import { ClientRing } from '../../../../src/cluster/driver/client-ring.js';
 import { clientOptions } from '../../../../src/cluster/driver/client-options.js';
 import { DriverNodeClient } from '../../../../src/cluster/driver/driver-node-client.js';
 import { MemberClients } from '../../../../src/cluster/driver/member-clients.js';
 import { classify } from '../../../../src/cluster/failure.js';
 import { Waits } from '../../../../src/cluster/waits.js';
-import { batch, failure, ScriptedNode, success, type Script } from '../scripted-node.js';
+import { batch, failure, type Script, ScriptedNode, success } from '../scripted-node.js';
 import { clientTo, signal, withClient } from './client-to-scripted-node.js';
 
 const lsid = Buffer.alloc(16, 7);

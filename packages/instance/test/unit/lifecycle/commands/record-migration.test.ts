@@ -4,7 +4,7 @@ import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../../src/cluster/clock.js';
+import { systemClock } from '../../../../src/async/clock.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import { recordMigration } from '../../../../src/lifecycle/commands/record-migration.js';
 import { createRuntime } from '../../../../src/lifecycle/migration/runtime.js';

@@ -4,13 +4,13 @@ import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { checkReverse, requireAnswer } from '../../../../src/lifecycle/leader/check-reverse.js';
-import type { MigrationRecords, MigrationRecord } from '../../../../src/store/migration-record.js';
-import { awayError, FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import type { MigrationRecord, MigrationRecords } from '../../../../src/store/migration-record.js';
+import { awayError, fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { recordWith, reversalWith, roundWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
 import { only } from '../../../../../api/test/unit/only.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
-import type { Clock } from '../../../../src/cluster/clock.js';
+import type { Clock } from '../../../../src/async/clock.js';
 
 const [former, next] = [
   { name: 'cluster0', clusterId: '01' },

@@ -1,13 +1,13 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { Timestamp, type Document } from 'mongodb';
+import { type Document, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
 import { drainRounds } from '../../../../src/lifecycle/leader/commit-rounds.js';
 import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
-import { Condition } from '../../../../src/store/condition.js';
-import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { Condition } from '../../../../src/async/waiting.js';
+import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { depsWith } from '../../model/deps-with.js';
 import { recordWith, roundWith, taskWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';

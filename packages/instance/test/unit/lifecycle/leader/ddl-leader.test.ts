@@ -7,12 +7,12 @@ import { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
 import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { storeEntries } from '../../../../src/store/task-storage.js';
 import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
-import { Condition } from '../../../../src/store/condition.js';
+import { Condition } from '../../../../src/async/waiting.js';
 import { batchOf, serverError } from '../../model/calls.js';
 import { tokenOf } from '../../model/change-events.js';
 import { clientWith } from '../../model/client-with.js';
 import { never, settled } from '../../model/parts.js';
-import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { depsOf, leaderEpoch, syncingMigration } from './leader-fixture.js';
 
 const [sourceUuid, destinationUuid] = ['0a', '1a'].map((byte) => byte.repeat(16)) as [string, string];

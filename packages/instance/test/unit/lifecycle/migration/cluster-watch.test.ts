@@ -1,6 +1,6 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../../src/cluster/clock.js';
+import type { Clock } from '../../../../src/async/clock.js';
 import { ClusterWatch } from '../../../../src/lifecycle/migration/cluster-watch.js';
 import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client.js';
 import { only } from '../../../../../api/test/unit/only.js';

@@ -1,13 +1,13 @@
-import { ObjectId, type Document } from 'mongodb';
+import { type Document, ObjectId } from 'mongodb';
 import { expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { systemClock } from '../../../../src/cluster/clock.js';
+import { systemClock } from '../../../../src/async/clock.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import { openDestination, openSource, type SourceAccess } from '../../../../src/lifecycle/migration/clusters.js';
 import { createRuntime } from '../../../../src/lifecycle/migration/runtime.js';
 import { createLogger } from '../../../../src/logging/logger.js';
 import { Metrics } from '../../../../src/metrics/metrics.js';
-import { batch, failure, ScriptedNode, success, type ReceivedCommand } from '../../cluster/scripted-node.js';
+import { batch, failure, type ReceivedCommand, ScriptedNode, success } from '../../cluster/scripted-node.js';
 
 const { signal } = new AbortController();
 

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Clock } from '../../../../src/cluster/clock.js';
+import type { Clock } from '../../../../src/async/clock.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import { createRuntime, type Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import { createLogger } from '../../../../src/logging/logger.js';

@@ -1,23 +1,21 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { MongoServerError, Timestamp, type Document } from 'mongodb';
+import { type Document, MongoServerError, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { NoAnswerError } from '../../../../src/cluster/calls-in-flight.js';
+import { type Clock, NoAnswerError, untilAborted } from '../../../../src/async/clock.js';
 import type { CallOptions, NodeClient } from '../../../../src/cluster/node-client.js';
-import type { Retrying } from '../../../../src/cluster/retry.js';
-import { untilAborted } from '../../../../src/cluster/within.js';
-import { blocksAfterFailure, applyWriteBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
+import type { Retrying } from '../../../../src/async/retry.js';
+import { applyWriteBlock, blocksAfterFailure, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
 import {
-  type MigrationRecords,
   type MigrationPhase,
   migrationPhases,
   type MigrationRecord,
+  type MigrationRecords,
 } from '../../../../src/store/migration-record.js';
-import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { recordWith, reversalWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
 import { only } from '../../../../../api/test/unit/only.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
-import type { Clock } from '../../../../src/cluster/clock.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
 

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import { reportPause } from '../../../../src/lifecycle/progress/report-pause.js';
-import { Condition } from '../../../../src/store/condition.js';
+import { Condition } from '../../../../src/async/waiting.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';

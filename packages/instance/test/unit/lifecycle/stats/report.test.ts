@@ -5,7 +5,7 @@ import { idleReport } from '@convoy/api/fleet/idle-report';
 import { describe, expect, it } from 'vitest';
 import { Rates, reportOf, type ReportSource } from '../../../../src/lifecycle/stats/report.js';
 import { only } from '../../../../../api/test/unit/only.js';
-import type { Clock } from '../../../../src/cluster/clock.js';
+import type { Clock } from '../../../../src/async/clock.js';
 
 function ratesAt(): { rates: Rates; advance: (by_ms: number) => void } {
   let now_ms = 0;

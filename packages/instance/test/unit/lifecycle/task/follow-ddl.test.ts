@@ -1,9 +1,9 @@
 import { Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Journalled } from '../../../../src/lifecycle/migration/migration-watch.js';
-import { type DdlSource, DdlFollower } from '../../../../src/lifecycle/task/follow-ddl.js';
+import { DdlFollower, type DdlSource } from '../../../../src/lifecycle/task/follow-ddl.js';
 import type { DdlChange } from '../../../../src/store/ddl-journal.js';
-import { Condition } from '../../../../src/store/condition.js';
+import { Condition } from '../../../../src/async/waiting.js';
 import { never, settled } from '../../model/parts.js';
 import { only } from '../../../../../api/test/unit/only.js';
 import type { SyncPipeline } from '../../../../src/lifecycle/task/sync-pipeline.js';

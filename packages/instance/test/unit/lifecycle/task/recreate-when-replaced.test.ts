@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { noRemap } from '../../../../src/catalog/namespace-remap.js';
-import { systemClock } from '../../../../src/cluster/clock.js';
+import { systemClock } from '../../../../src/async/clock.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import type { RawBatch } from '../../../../src/cluster/node-client.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RereadRelief } from '../../../../src/lifecycle/task/reread-relief.js';
-import { ByteBudget } from '../../../../src/store/byte-budget.js';
+import { ByteBudget } from '../../../../src/async/waiting.js';
 import type { Partition } from '../../../../src/store/partition.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { RereadSet } from '../../../../src/store/reread-set.js';

@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { endWhenReplaced, type Replacement } from '../../../../src/lifecycle/task/task-replaced.js';
 import { createLogger } from '../../../../src/logging/logger.js';
-import { runTogether } from '../../../../src/store/run-together.js';
+import { runTogether } from '../../../../src/async/together.js';
 import { never } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
 

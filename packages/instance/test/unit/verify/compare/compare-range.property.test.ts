@@ -8,7 +8,7 @@ import { classify } from '../../../../src/cluster/failure.js';
 import { digestOf, idOf } from '../../../../src/verify/compare/compare-group.js';
 import { compareRange, type Finding } from '../../../../src/verify/compare/compare-range.js';
 import { lookupName } from '../../../../src/verify/compare/find-documents.js';
-import type { Retrying } from '../../../../src/cluster/retry.js';
+import type { Retrying } from '../../../../src/async/retry.js';
 import { OrderedDocuments } from '../../../../src/verify/compare/ordered-documents.js';
 import { bsonValues } from '../../bson/values.js';
 import { evenly } from '../evenly.js';

@@ -1,5 +1,5 @@
 import { BSON, type Document } from 'mongodb';
-import type { Clock } from '../../../../src/cluster/clock.js';
+import type { Clock } from '../../../../src/async/clock.js';
 import { timeOf, timestampOf } from '../../../../src/cluster/cluster-time.js';
 import type {
   CallOptions,

@@ -2,7 +2,7 @@ import { BSON, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { only } from '../../../../../api/test/unit/only.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
-import type { Clock } from '../../../../src/cluster/clock.js';
+import type { Clock } from '../../../../src/async/clock.js';
 import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { Rechecks } from '../../../../src/verify/embedded/rechecks.js';
 import { newDifference } from '../../../../src/verify/embedded/difference-history.js';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { only } from '../../../../../api/test/unit/only.js';
 import { Waits } from '../../../../src/cluster/waits.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
-import type { Clock } from '../../../../src/cluster/clock.js';
+import type { Clock } from '../../../../src/async/clock.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../../../../src/cluster/node-client.js';
 import { SideFollower } from '../../../../src/verify/embedded/side-follower.js';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../../src/cluster/clock.js';
+import type { Clock } from '../../../../src/async/clock.js';
 import { untilAborted } from '../../model/scheduler.js';
 
 interface Timer {

@@ -1,7 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { causeText, UnreachableClusterError, unreachable } from './connection-failure.js';
-import { classify } from './failure.js';
 
 /** A failure before the next attempt: for warnings and metrics. */
 export interface RetryNotice {
@@ -15,7 +13,18 @@ export interface RetryNotice {
   failure: string;
 }
 
+/** What the failures of an operation mean. */
+export interface FailureMeaning {
+  /** Whether the operation may succeed when it is repeated. */
+  isRetryable(error: unknown): boolean;
+  /** The failure in words, without addresses or values. */
+  textOf(error: unknown): string;
+  /** What a sentence about an operation that kept failing ends with: the latest failure, and what to do. */
+  endingOf(error: unknown): string;
+}
+
 interface RetryPolicy {
+  failures: FailureMeaning;
   /** How long one operation may keep failing. */
   limit_ms: number;
   backoffMin_ms: number;
@@ -41,7 +50,7 @@ const minute_ms = 60_000;
 const atWork_ms = 15 * minute_ms;
 
 /** The one policy of an instance; tests and the configuration replace parts of it. */
-export function retryPolicy(changes: Partial<RetryPolicy>): RetryPolicy {
+export function retryPolicy(changes: Partial<RetryPolicy> & Pick<RetryPolicy, 'failures'>): RetryPolicy {
   return {
     limit_ms: retryLimit_minutes * minute_ms,
     backoffMin_ms: 50,
@@ -64,7 +73,6 @@ function backoff_ms(policy: RetryPolicy, attempt: number): number {
  * Runs an operation until it succeeds: retries after retryable failures, passes all others on. The time that the
  * operation worked before it failed does not count against the policy's limit.
  * @param run gets the number of the attempt, from 1; it must be safe to repeat
- * @param isRetryable by default, what `classify` calls retryable
  * @throws ConvoyError `retriesExhausted` after the policy's limit; the signal's reason when aborted
  */
 export async function retrying<T>(
@@ -72,7 +80,6 @@ export async function retrying<T>(
   policy: RetryPolicy,
   signal: AbortSignal,
   run: (attempt: number) => Promise<T>,
-  isRetryable: (error: unknown) => boolean = (error) => classify(error) === 'retryable',
 ): Promise<T> {
   let failures = 0;
   let failingSince_ms = 0;
@@ -83,13 +90,13 @@ export async function retrying<T>(
       return await run(attempt);
     } catch (error) {
       signal.throwIfAborted();
-      if (!isRetryable(error)) throw error;
+      if (!policy.failures.isRetryable(error)) throw error;
       const now_ms = policy.now();
       if (failures === 0 || now_ms - started_ms >= atWork_ms) [failures, failingSince_ms] = [0, now_ms];
       failures += 1;
       const elapsed_ms = now_ms - failingSince_ms;
-      if (elapsed_ms >= policy.limit_ms) throw exhausted(what, failures, elapsed_ms, error);
-      policy.onRetry({ what, attempt, elapsed_ms, failure: causeText(error) });
+      if (elapsed_ms >= policy.limit_ms) throw exhausted(what, policy, failures, elapsed_ms, error);
+      policy.onRetry({ what, attempt, elapsed_ms, failure: policy.failures.textOf(error) });
       await policy
         .sleep(Math.min(backoff_ms(policy, failures), policy.limit_ms - elapsed_ms), signal)
         .catch((reason: unknown) => {
@@ -103,19 +110,21 @@ export async function retrying<T>(
 /** A short retry policy, for commands whose user waits for the answer. */
 export function retryingFor(
   limit_ms: number,
-  isRetryable: (error: unknown) => boolean,
+  failures: FailureMeaning,
   onRetry: RetryPolicy['onRetry'] = () => undefined,
 ): Retrying {
-  const policy = retryPolicy({ limit_ms, onRetry });
-  return (what, operation, signal) => retrying(what, policy, signal, () => operation(), isRetryable);
+  const policy = retryPolicy({ limit_ms, failures, onRetry });
+  return (what, operation, signal) => retrying(what, policy, signal, () => operation());
 }
 
-function exhausted(what: string, attempts: number, elapsed_ms: number, cause: unknown): ConvoyError {
+function exhausted(
+  what: string,
+  { failures }: RetryPolicy,
+  attempts: number,
+  elapsed_ms: number,
+  cause: unknown,
+): ConvoyError {
   const minutes = Math.round(elapsed_ms / minute_ms);
-  const failed = `${what} failed ${attempts} times in ${minutes} minutes`;
-  const description =
-    cause instanceof UnreachableClusterError
-      ? `${failed}. ${unreachable(cause.cluster, cause.failure)}`
-      : `${failed}, most recently: ${causeText(cause)}. Remove the cause and resume.`;
+  const description = `${what} failed ${attempts} times in ${minutes} minutes${failures.endingOf(cause)}`;
   return new ConvoyError('retriesExhausted', description, { cause });
 }

@@ -1,7 +1,8 @@
 import { MongoNetworkError } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { retryPolicy, retrying, type RetryNotice } from '../../../src/cluster/retry.js';
+import { clusterFailures } from '../../../src/cluster/connection-failure.js';
+import { retrying, type RetryNotice, retryPolicy } from '../../../src/async/retry.js';
 
 const signal = new AbortController().signal;
 const minute_ms = 60_000;
@@ -12,6 +13,7 @@ function testPolicy(limit_ms: number, random = 0.5) {
   const notices: RetryNotice[] = [];
   let time_ms = 0;
   const policy = retryPolicy({
+    failures: clusterFailures,
     limit_ms,
     backoffMin_ms: 100,
     backoffMax_ms: 1_000,
@@ -83,6 +85,7 @@ describe('retrying', () => {
   test("ends with the signal's reason, even while it waits", async () => {
     const controller = new AbortController();
     const policy = retryPolicy({
+    failures: clusterFailures,
       backoffMin_ms: 60_000,
       backoffMax_ms: 60_000,
       onRetry: () => controller.abort(new Error('stopped')),

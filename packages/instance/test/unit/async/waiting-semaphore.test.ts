@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Semaphore } from '../../../src/copy/semaphore.js';
+import { Semaphore } from '../../../src/async/waiting.js';
 
 /** Calls that the test ends. */
 class Calls {

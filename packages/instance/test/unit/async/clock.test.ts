@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { NoAnswerError } from '../../../src/cluster/calls-in-flight.js';
-import { untilAborted, within } from '../../../src/cluster/within.js';
+import { NoAnswerError, untilAborted, within } from '../../../src/async/clock.js';
 import { never, settled } from '../model/parts.js';
 
 const forever = new Promise<never>(() => undefined);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SerialQueue } from '../../../src/store/serial-queue.js';
+import { SerialQueue } from '../../../src/async/waiting.js';
 
 it('runs calls one after the other, also when one fails', async () => {
   const turns = new SerialQueue();
