@@ -1,5 +1,5 @@
 import type { CommandNode } from '../node/command.js';
-import type { Diagnostics } from '../handshake/diagnostics.js';
+import type { NodeCommands } from '../every-node/node-commands.js';
 import type { NodeRelease } from '../node/node-release.js';
 import type { ServedNode } from '../wire/served-node.js';
 import { AccessNode, Logins } from './access-node.js';
@@ -38,9 +38,9 @@ export async function openRealm(
   return { catalog, signer: auth.enforced ? signer : undefined };
 }
 
-/** A node with diagnostics, as clients reach it. */
+/** A node with commands about itself, as clients reach it. */
 interface GuardedNode extends ServedNode {
-  readonly diagnostics: Diagnostics;
+  readonly nodeCommands: NodeCommands;
   /** Names of all its commands. */
   readonly commandNames: Iterable<string>;
 }
@@ -51,10 +51,12 @@ interface GuardedNode extends ServedNode {
  */
 export function guardNode(node: GuardedNode, realm: AccessRealm, shard?: DirectShard): ServedNode {
   const logins = new Logins(realm.catalog);
-  node.diagnostics.addAnswers(logins.answers());
+  node.nodeCommands.addAnswers(logins.answers());
   const known = new Set(node.commandNames);
   const { signer } = realm;
   if (signer === undefined) return new AccessNode(node, logins, undefined, known);
-  const authorizer = new Authorizer(realm.catalog, known, shard, (request) => node.diagnostics.refuseToAnyone(request));
+  const authorizer = new Authorizer(realm.catalog, known, shard, (request) =>
+    node.nodeCommands.refuseToAnyone(request),
+  );
   return new AccessNode(node, logins, { authorizer, signer }, known);
 }

@@ -1,12 +1,12 @@
 import type { Timestamp } from 'bson';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Doc } from '../bson/value.js';
-import type { NodeIdentity } from '../handshake/node-identity.js';
+import type { NodeIdentity } from '../every-node/node-identity.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { isTrue, numberOf } from '../node/doc-fields.js';
 import { unsimulated } from '../node/unsimulated.js';
 import type { ShardNode } from '../shard/shard-node.js';
-import type { FailPoints } from '../wire/fail-points.js';
+import type { FailPoints } from '../faults/fail-points.js';
 import type { WireServer } from '../wire/wire-server.js';
 import { NodeControl } from './node-control.js';
 

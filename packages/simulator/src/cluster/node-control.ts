@@ -1,6 +1,6 @@
-import type { NodeIdentity } from '../handshake/node-identity.js';
+import type { NodeIdentity } from '../every-node/node-identity.js';
 import type { ReleaseSeries } from '../node/server-version.js';
-import type { FailPoints } from '../wire/fail-points.js';
+import type { FailPoints } from '../faults/fail-points.js';
 import type { WireServer } from '../wire/wire-server.js';
 
 /** What a kind of node does when its process ends and when it starts again. */

@@ -1,12 +1,12 @@
 import { type AccessRealm, guardNode } from '../access/guard-node.js';
 import type { ClusterShard } from '../config/cluster-shard.js';
 import type { ShardingCatalog } from '../config/sharding-catalog.js';
-import { NodeIdentity } from '../handshake/node-identity.js';
+import { NodeIdentity } from '../every-node/node-identity.js';
 import { DateTime } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
 import { doc } from '../node/doc-fields.js';
 import type { Deployment } from '../node/deployment.js';
-import { diagnosticHost } from '../handshake/host-info.js';
+import { diagnosticHost } from '../every-node/platform.js';
 import { RouterCursors } from '../router/read/router-cursors.js';
 import { Router } from '../router/router.js';
 import { RouterContext } from '../router/router-context.js';
@@ -69,12 +69,12 @@ export class RouterMember {
       new RoutingTable(shared.catalog),
     );
     const router = new Router(identity, context, shared.balancer, shared.migration, shared.available);
-    router.diagnostics.parameters.onChange = (name, value) => {
+    router.nodeCommands.parameters.onChange = (name, value) => {
       if (name === 'cursorTimeoutMillis') context.cursors.idleMsMax = value;
     };
     started.router = guardNode(router, shared.realm);
     await announce(shared.catalog, identity);
-    const control = new NodeControl(name, identity, server, router.diagnostics.failPoints, {
+    const control = new NodeControl(name, identity, server, router.nodeCommands.failPoints, {
       end: () => {
         context.cursors.forget();
         context.transactions.forget();

@@ -9,9 +9,9 @@ import type { ClusterClock } from '../node/clock.js';
 import type { CommandRequest } from '../node/command.js';
 import type { Deployment } from '../node/deployment.js';
 import type { Doc } from '../bson/value.js';
-import { MemberNode } from '../handshake/member-node.js';
-import { NodeIdentity, type NodeKind } from '../handshake/node-identity.js';
-import { serverStatus } from '../handshake/server-status.js';
+import { MemberNode } from '../every-node/member-node.js';
+import { NodeIdentity, type NodeKind } from '../every-node/node-identity.js';
+import { serverStatus } from '../every-node/server-status.js';
 import { ConfigStore } from '../config/config-store.js';
 import { MemberLink } from '../config/member-link.js';
 import { ShardNode } from '../shard/shard-node.js';
@@ -106,9 +106,9 @@ export class ShardMember {
       options.clock,
       (request) => started.control?.answer(request) ?? options.clusterAnswer?.(request),
     );
-    const { failPoints, parameters } = node.diagnostics;
+    const { failPoints, parameters } = node.nodeCommands;
     if (options.kind === 'shard')
-      node.diagnostics.addAnswers([
+      node.nodeCommands.addAnswers([
         ['shardingState', () => shardingState(options)],
         ['serverStatus', (request) => statusWithMove(identity, shard, request)],
       ]);

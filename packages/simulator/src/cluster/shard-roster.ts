@@ -3,7 +3,7 @@ import type { Doc } from '../bson/value.js';
 import { ClusterShard } from '../config/cluster-shard.js';
 import type { ShardingCatalog } from '../config/sharding-catalog.js';
 import type { ClusterClock } from '../node/clock.js';
-import { answerAtDecisionParameter } from '../handshake/server-parameters.js';
+import { answerAtDecisionParameter } from '../every-node/server-parameters.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { numberOf, doc, requiredText } from '../node/doc-fields.js';
 import type { RangeDeletions } from '../router/sharding/range-deletions.js';
@@ -79,14 +79,14 @@ export class ShardRoster {
   }
 
   #parameter(shard: string, name: string): number {
-    return numberOf(this.#byShard.get(shard)?.node.diagnostics.parameters.value(name)) ?? 0;
+    return numberOf(this.#byShard.get(shard)?.node.nodeCommands.parameters.value(name)) ?? 0;
   }
 }
 
 /** A member as the rest of the cluster sees it. */
 export function memberShard(member: ShardMember, id: string, clock: ClusterClock): ClusterShard {
   const { connectionString, identity, link, shard, node } = member;
-  const { failPoints, parameters } = node.diagnostics;
+  const { failPoints, parameters } = node.nodeCommands;
   const suspended = (): boolean => failPoints.active('suspendRangeDeletion');
   const holdsCommits = (): boolean => failPoints.active('hangBeforeCommitingTxn');
   const answersAtDecision = (): boolean => parameters.value(answerAtDecisionParameter) === true;

@@ -1,6 +1,6 @@
 import type { ObjectId } from 'bson';
 import type { Doc } from '../bson/value.js';
-import type { NodeIdentity } from '../handshake/node-identity.js';
+import type { NodeIdentity } from '../every-node/node-identity.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
 import type { NodeCondition } from '../node/node-condition.js';
 import type { ServerVersion } from '../node/server-version.js';

@@ -1,9 +1,9 @@
 import { Binary } from 'bson';
 import type { Doc } from '../bson/value.js';
-import { clusterTimeField } from '../handshake/cluster-time.js';
-import { Diagnostics } from '../handshake/diagnostics.js';
-import type { NodeIdentity } from '../handshake/node-identity.js';
-import { countOperation } from '../handshake/server-status.js';
+import { clusterTimeField } from '../every-node/cluster-time.js';
+import { NodeCommands } from '../every-node/node-commands.js';
+import type { NodeIdentity } from '../every-node/node-identity.js';
+import { countOperation } from '../every-node/server-status.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { docOf, numberOf, textOrEmpty } from '../node/doc-fields.js';
 import { databaseOf } from '../node/namespace.js';
@@ -18,7 +18,7 @@ import { runStatement } from './transaction-commands.js';
 
 /** A mongos: answers clients, and asks the shards. */
 export class Router implements ServedNode {
-  readonly diagnostics: Diagnostics;
+  readonly nodeCommands: NodeCommands;
   readonly #commands: ReadonlyMap<string, Command>;
 
   constructor(
@@ -28,8 +28,8 @@ export class Router implements ServedNode {
     migration: Migration,
     available: AvailableShards,
   ) {
-    this.diagnostics = new Diagnostics(identity, () => context.clock.current());
-    this.diagnostics.addAnswers([['setUserWriteBlockMode', (request) => this.#blockUserWrites(request)]]);
+    this.nodeCommands = new NodeCommands(identity, () => context.clock.current());
+    this.nodeCommands.addAnswers([['setUserWriteBlockMode', (request) => this.#blockUserWrites(request)]]);
     this.#commands = routerCommands(balancer, migration, available);
   }
 
@@ -44,16 +44,16 @@ export class Router implements ServedNode {
   get commandNames(): string[] {
     const { version } = this.context;
     const own = [...this.#commands.keys()].filter((name) => version.atLeast(routerCommandsSince.get(name) ?? 0));
-    return [...this.diagnostics.commandNames, ...own];
+    return [...this.nodeCommands.commandNames, ...own];
   }
 
   async run(request: CommandRequest): Promise<Doc> {
     countOperation(this.identity, request);
-    return this.diagnostics.gate.run(request, async () => {
+    return this.nodeCommands.gate.run(request, async () => {
       const { release } = this.context;
       const known = hasCommand(release.features, request.name);
       if (known) refuseForeignFields(release, request);
-      const answer = known ? this.diagnostics.answer(request) : undefined;
+      const answer = known ? this.nodeCommands.answer(request) : undefined;
       if (answer !== undefined) return answer;
       const command = known ? this.#commands.get(request.name) : undefined;
       if (shardedDefinitions.has(request.name))

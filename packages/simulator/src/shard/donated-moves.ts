@@ -1,7 +1,7 @@
 import { Int32, Long } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
-import type { FailPoint } from '../wire/fail-point.js';
+import type { FailPoint } from '../faults/fail-point.js';
 
 /** A move of a chunk to another shard, as the donor is asked for it. */
 export interface DonatedMove {

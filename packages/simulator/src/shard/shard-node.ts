@@ -17,7 +17,7 @@ import { documentKeyFrom } from './oplog/document-key.js';
 import { refuseInvalidTime, waitWithin } from './command-limits.js';
 import { failure } from './failure.js';
 import { refuseInvalidWriteConcern } from './write/write-concern.js';
-import type { FailPoint } from '../wire/fail-point.js';
+import type { FailPoint } from '../faults/fail-point.js';
 import { WOULD_CHANGE_OWNING_SHARD } from './write/shard-key-change.js';
 import type { Participation } from './session/sessions.js';
 import { readiness } from './read/read-concern.js';

@@ -18,7 +18,7 @@ import { Deployment } from '../node/deployment.js';
 import { NodeRelease } from '../node/node-release.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import type { RoutedAccess } from '../node/command.js';
-import type { FailPoint } from '../wire/fail-point.js';
+import type { FailPoint } from '../faults/fail-point.js';
 import type { UserWriteBlock } from '../node/user-write-block.js';
 
 /** How a shard is set up. */

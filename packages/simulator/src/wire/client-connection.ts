@@ -8,7 +8,7 @@ import { numberOf } from '../node/doc-fields.js';
 import { runCommand } from './command-run.js';
 import { unpackFrame } from './compression.js';
 import { FrameSplitter } from './frame-splitter.js';
-import { LinkFaults } from './link-faults.js';
+import { LinkFaults } from '../faults/link-faults.js';
 import { legacyReplyPrefix, readLegacyQuery } from './legacy-query.js';
 import { messagePrefix, readFlags, readMessage } from './op-msg.js';
 import { parseCommand, type ParsedCommand, parseLegacyHandshake } from './parsed-command.js';

@@ -2,7 +2,7 @@ import { Double, Int32 } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { ReadConcernRefused } from '../node/read-concern-refused.js';
-import { ConnectionClosedByFailPoint } from './fail-command.js';
+import { ConnectionClosedByFailPoint } from '../faults/fail-command.js';
 import type { CommandOutcome, ServedNode } from './served-node.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { packFrame } from './compression.js';
-import type { LinkFaults } from './link-faults.js';
+import type { LinkFaults } from '../faults/link-faults.js';
 
 /** Writes the answers of one connection, and waits while the client does not read. */
 export class ReplyWriter {

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { ConnectionState } from '../node/command.js';
 import { ClientConnection } from './client-connection.js';
-import { LinkFaults } from './link-faults.js';
+import { LinkFaults } from '../faults/link-faults.js';
 import type { ServedNode } from './served-node.js';
 
 /**

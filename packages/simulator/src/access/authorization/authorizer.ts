@@ -137,7 +137,7 @@ function writesAccess({ db, name, body }: CommandRequest): boolean {
 }
 
 /** Fields that the server does not show, by command. */
-const hidden: ReadonlyMap<string, string> = new Map([
+const hiddenFields: ReadonlyMap<string, string> = new Map([
   ['createUser', 'pwd'],
   ['updateUser', 'pwd'],
   ['saslStart', 'payload'],
@@ -147,7 +147,7 @@ const hidden: ReadonlyMap<string, string> = new Map([
 /** A command as a refusal shows it: as sent, without document sequences, passwords as `xxx`. */
 function commandText(request: CommandRequest): string {
   const shown = withListedStatements(request);
-  const secret = hidden.get(request.name);
+  const secret = hiddenFields.get(request.name);
   if (secret !== undefined && shown.has(secret)) shown.set(secret, 'xxx');
   return documentText(shown);
 }

@@ -3,7 +3,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc } from '../../node/doc-fields.js';
 import { isInternalDatabase } from '../../node/user-write-block.js';
-import type { FailPoint } from '../../wire/fail-point.js';
+import type { FailPoint } from '../../faults/fail-point.js';
 import { waitWithin } from '../command-limits.js';
 import type { Interruption } from '../interruption.js';
 import { makeUuid } from '../storage/catalog.js';

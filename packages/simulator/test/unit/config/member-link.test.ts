@@ -2,7 +2,7 @@ import { Int32 } from 'bson';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Doc, Value } from '../../../src/bson/value.js';
 import { MemberLink } from '../../../src/config/member-link.js';
-import { NodeIdentity } from '../../../src/handshake/node-identity.js';
+import { NodeIdentity } from '../../../src/every-node/node-identity.js';
 import type { CommandNode, CommandRequest } from '../../../src/node/command.js';
 import { doc } from '../../../src/node/doc-fields.js';
 import { internalRequest } from '../../../src/node/internal-request.js';

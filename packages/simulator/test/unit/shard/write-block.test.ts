@@ -6,7 +6,7 @@ import { Deployment } from '../../../src/node/deployment.js';
 import { doc } from '../../../src/node/doc-fields.js';
 import { internalRequest } from '../../../src/node/internal-request.js';
 import { type ReleaseSeries, ServerVersion } from '../../../src/node/server-version.js';
-import { FailPoint } from '../../../src/wire/fail-point.js';
+import { FailPoint } from '../../../src/faults/fail-point.js';
 import { long, lsid } from './shard-fixture.js';
 import { failureOf, VersionedShard } from './versioned-shard.js';
 

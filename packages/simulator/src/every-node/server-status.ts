@@ -1,11 +1,11 @@
 import { Double, Int32, Long, type Timestamp } from 'bson';
 import { DateTime, type Doc, type Value } from '../bson/value.js';
-import { doc, numberOf } from '../node/doc-fields.js';
 import type { CommandRequest } from '../node/command.js';
+import { doc, numberOf } from '../node/doc-fields.js';
 import { shownDefaults } from './default-commands.js';
 import { helloReply } from './hello.js';
-import { diagnosticHost } from './host-info.js';
 import type { NodeIdentity } from './node-identity.js';
+import { diagnosticHost } from './platform.js';
 
 const counterNames = ['insert', 'query', 'update', 'delete', 'getmore', 'command'];
 const bytesPerMegabyte = 1024 * 1024;

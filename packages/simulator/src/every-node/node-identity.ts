@@ -1,8 +1,8 @@
 import { Int32, Long, ObjectId } from 'bson';
 import type { Doc } from '../bson/value.js';
+import { Deployment } from '../node/deployment.js';
 import { doc } from '../node/doc-fields.js';
 import { NodeCondition } from '../node/node-condition.js';
-import { Deployment } from '../node/deployment.js';
 import { NodeRelease } from '../node/node-release.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import { ReplicaRole } from './replica-role.js';
@@ -24,7 +24,7 @@ function setUpChanges(kind: NodeKind, version: ServerVersion): number {
   return topologyChanges[kind] - (kind === 'shard' && version.atLeast(8, 0) ? 1 : 0);
 }
 
-/** The identity of a node, for its answers to handshakes and diagnostic commands. */
+/** The identity of a node, for its answers about itself. */
 export class NodeIdentity {
   readonly condition = new NodeCondition();
   /** Its release. */

@@ -1,7 +1,7 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LinkFaults } from '../../../src/wire/link-faults.js';
+import { LinkFaults } from '../../../src/faults/link-faults.js';
 
 describe('a faulty link', () => {
   let server: Server;

@@ -7,8 +7,8 @@ import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rule
 import { dataCommandNames } from '../shard/commands/command-table.js';
 import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
 import { clusterTimeField } from './cluster-time.js';
-import { Diagnostics } from './diagnostics.js';
 import { opTime } from './hello.js';
+import { NodeCommands } from './node-commands.js';
 import type { NodeIdentity } from './node-identity.js';
 import { countOperation } from './server-status.js';
 
@@ -36,9 +36,9 @@ const writingCommands: ReadonlySet<string> = new Set([
 /** Commands that the cluster around a member answers for it. */
 const clusterCommandNames = ['cleanupOrphaned', 'flushRouterConfig'];
 
-/** A data-bearing node behind a port: diagnostics first, everything else goes to the data. */
+/** A data-bearing node behind a port: it answers about itself, everything else goes to the data. */
 export class MemberNode implements ServedNode {
-  readonly diagnostics: Diagnostics;
+  readonly nodeCommands: NodeCommands;
   /** Time of the last write of each connection, for `$gleStats`. */
   readonly #lastWrites = new WeakMap<ConnectionState, Value>();
 
@@ -50,17 +50,17 @@ export class MemberNode implements ServedNode {
     /** Commands that the cluster around the node answers for it. Undefined for all others. */
     private readonly clusterAnswer: (request: CommandRequest) => Promise<Doc> | undefined = () => undefined,
   ) {
-    this.diagnostics = new Diagnostics(identity, lastApplied);
+    this.nodeCommands = new NodeCommands(identity, lastApplied);
   }
 
   /** Names of the commands that it has in some release. */
   get commandNames(): string[] {
-    return [...this.diagnostics.commandNames, ...dataCommandNames, ...clusterCommandNames];
+    return [...this.nodeCommands.commandNames, ...dataCommandNames, ...clusterCommandNames];
   }
 
   async run(request: CommandRequest): Promise<Doc> {
     countOperation(this.identity, request);
-    return this.diagnostics.gate.run(request, async () => {
+    return this.nodeCommands.gate.run(request, async () => {
       const answer = this.#ownAnswer(request) ?? this.#dataAnswer(request);
       try {
         return await answer;
@@ -74,7 +74,7 @@ export class MemberNode implements ServedNode {
   #ownAnswer(request: CommandRequest): Doc | Promise<Doc> | undefined {
     if (!hasCommand(this.identity.release.features, request.name)) return undefined;
     refuseForeignFields(this.identity.release, request);
-    return this.diagnostics.answer(request) ?? this.clusterAnswer(request);
+    return this.nodeCommands.answer(request) ?? this.clusterAnswer(request);
   }
 
   #dataAnswer(request: CommandRequest): Promise<Doc> {
@@ -105,7 +105,7 @@ export class MemberNode implements ServedNode {
 }
 
 /** Commands that a secondary answers with any read preference. */
-const always: ReadonlySet<string> = new Set([
+const secondaryAlways: ReadonlySet<string> = new Set([
   'getMore',
   'killCursors',
   'startSession',
@@ -116,7 +116,7 @@ const always: ReadonlySet<string> = new Set([
   '_hashBSONElement',
 ]);
 /** Commands that a secondary answers when the client allows it. */
-const reads: ReadonlySet<string> = new Set([
+const secondaryReads: ReadonlySet<string> = new Set([
   'find',
   'aggregate',
   'count',
@@ -137,9 +137,10 @@ const reads: ReadonlySet<string> = new Set([
  */
 function refuseBySecondary(identity: NodeIdentity, request: CommandRequest): void {
   const { name, body } = request;
-  if (identity.role.primary || always.has(name)) return;
+  if (identity.role.primary || secondaryAlways.has(name)) return;
   const word = identity.version.atLeast(5) ? 'primary' : 'master';
-  if (!reads.has(name) || body.has('txnNumber')) throw new CommandError(10107, 'NotWritablePrimary', `not ${word}`);
+  if (!secondaryReads.has(name) || body.has('txnNumber'))
+    throw new CommandError(10107, 'NotWritablePrimary', `not ${word}`);
   const mode = docOf(body.get('$readPreference'))?.get('mode') ?? 'primary';
   if (mode !== 'primary') return;
   const option = identity.version.atLeast(5) ? 'secondaryOk' : 'slaveOk';

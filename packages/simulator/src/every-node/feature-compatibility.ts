@@ -2,8 +2,8 @@ import { typeName } from '../bson/type-of.js';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { isTrue } from '../node/doc-fields.js';
-import { unsimulated } from '../node/unsimulated.js';
 import type { ServerVersion } from '../node/server-version.js';
+import { unsimulated } from '../node/unsimulated.js';
 import type { NodeIdentity } from './node-identity.js';
 
 const documentationOf80 = 'https://docs.mongodb.com/master/release-notes/7.0-compatibility/#feature-compatibility';

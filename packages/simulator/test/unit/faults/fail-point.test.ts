@@ -2,8 +2,8 @@ import { Int32 } from 'bson';
 import { describe, expect, it } from 'vitest';
 import type { Doc, Value } from '../../../src/bson/value.js';
 import { doc } from '../../../src/node/doc-fields.js';
-import { FailPoint } from '../../../src/wire/fail-point.js';
-import { FailPoints } from '../../../src/wire/fail-points.js';
+import { FailPoint } from '../../../src/faults/fail-point.js';
+import { FailPoints } from '../../../src/faults/fail-points.js';
 import { internalRequest } from '../../../src/node/internal-request.js';
 
 function set(point: FailPoint, mode: Value, data: Doc = new Map()): number {

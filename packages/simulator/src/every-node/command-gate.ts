@@ -1,10 +1,10 @@
 import type { Doc, Value } from '../bson/value.js';
-import { LabelledFailure } from '../wire/fail-command.js';
-import type { FailPoints } from '../wire/fail-points.js';
-import { CommandError, type CommandRequest } from '../node/command.js';
-import { concernErrorCode, concernErrorLabels, errorLabels, type LabellingNode } from '../node/error-labels.js';
+import { LabelledFailure } from '../faults/fail-command.js';
+import type { FailPoints } from '../faults/fail-points.js';
 import { hasReadLimit, takesWriteConcern } from '../node/cluster-defaults.js';
+import { CommandError, type CommandRequest } from '../node/command.js';
 import { numberOf } from '../node/doc-fields.js';
+import { concernErrorCode, concernErrorLabels, errorLabels, type LabellingNode } from '../node/error-labels.js';
 import { timeExpired } from '../shard/command-limits.js';
 import { writeConcernError } from '../shard/write/write-concern.js';
 import type { NodeIdentity } from './node-identity.js';

@@ -1,16 +1,16 @@
-import { Int32, ObjectId, type Timestamp } from 'bson';
 import { hostname } from 'node:os';
+import { Int32, ObjectId, type Timestamp } from 'bson';
 import type { Doc } from '../bson/value.js';
+import { FailPoints } from '../faults/fail-points.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc, textOrEmpty } from '../node/doc-fields.js';
 import { refuseUnknownFields } from '../shard/commands/command-context.js';
-import { FailPoints } from '../wire/fail-points.js';
-import { buildInfo, hostInfo } from './host-info.js';
 import { CommandGate } from './command-gate.js';
 import { clusterParameter, defaultConcerns, setClusterParameter, setDefaultConcerns } from './default-commands.js';
 import { setFeatureCompatibilityVersion, wantedSeries } from './feature-compatibility.js';
 import { helloReply } from './hello.js';
 import type { NodeIdentity } from './node-identity.js';
+import { buildInfo, hostInfo } from './platform.js';
 import { replicaSetConfig, replicaSetStatus } from './replica-set-status.js';
 import { ServerParameters } from './server-parameters.js';
 import { serverStatus } from './server-status.js';
@@ -18,7 +18,7 @@ import { serverStatus } from './server-status.js';
 type Answer = (request: CommandRequest) => Doc | Promise<Doc>;
 
 /** Commands about the node itself, which every kind of node answers in its own way. */
-export class Diagnostics {
+export class NodeCommands {
   readonly failPoints: FailPoints;
   readonly gate: CommandGate;
   readonly parameters: ServerParameters;

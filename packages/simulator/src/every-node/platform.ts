@@ -1,5 +1,5 @@
-import { Int32, Long } from 'bson';
 import { availableParallelism, cpus, hostname, release, totalmem, type, version } from 'node:os';
+import { Int32, Long } from 'bson';
 import { DateTime, type Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
 import type { ReleaseSeries, ServerVersion } from '../node/server-version.js';
