@@ -5,7 +5,7 @@ import { startCoordinator } from '@convoy/cli/commands/coordinator-service';
 import { startInstance } from '@convoy/cli/commands/instance-service';
 import { withoutRedisVariable } from '@convoy/cli/environment/fleet/convoy-program';
 import {
-  instanceSettings,
+  instanceConfiguration,
   type InstanceProcessOptions,
   untilReady,
 } from '@convoy/cli/environment/fleet/instance-process';
@@ -50,7 +50,7 @@ export async function startCoordinatorHere(
 /** An instance in the process of the test. */
 export async function startInstanceHere(options: InstanceProcessOptions): Promise<FleetInstance> {
   const name = options.id ?? 'single';
-  const config = configFile(options.folder, `instance-${options.files ?? name}`, instanceSettings(options));
+  const config = configFile(options.folder, `instance-${options.files ?? name}`, instanceConfiguration(options));
   const service = await startInstance({ config, port: '0' }, environment());
   const { url } = service;
   const close = (): Promise<void> => service.close();

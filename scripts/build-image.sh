@@ -6,8 +6,8 @@ npm ci
 npx tsc -b packages/cli
 # What is loaded only in tests (testcontainers) or only makes things faster is optional, and left out.
 npm prune --omit=dev --omit=optional
-# Benchmarks and pictures of the dashboard serve development, and so do the packages that they need.
-rm -rf packages/cli/dist/bench packages/cli/dist/screenshots packages/cli/dist/environment/browser
+# Benchmarks and pictures of the dashboard serve development, and so does the browser.
+rm -rf packages/bench node_modules/@convoy/bench packages/testbed/dist/browser
 find packages -type d \( -name src -o -name test -o -name corpus \) -prune -exec rm -rf {} +
 find packages -name '*.d.ts' -delete
 find packages -name '*.tsbuildinfo' -delete

@@ -16,8 +16,11 @@ import { release } from './release/release.mjs';
  */
 const tasks = {
   demo: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/convoy.js', ['demo', ...args]) },
-  bench: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/bench/run.js', args) },
-  screenshots: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/screenshots/run.js', args) },
+  bench: { projects: ['packages/bench'], start: (args) => runNode('packages/bench/dist/run.js', args) },
+  screenshots: {
+    projects: ['packages/bench'],
+    start: (args) => runNode('packages/bench/dist/screenshots/run.js', args),
+  },
   soak: { projects: ['e2e/soak'], start: (args) => runNode('e2e/soak/dist/run.js', args) },
   test: { projects: [], start: runTests },
   conformance: { projects: ['packages/simulator'], start: runConformance },

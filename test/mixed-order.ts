@@ -6,7 +6,7 @@ export const longest = [
   'packages/instance/test/integration/verify/embedded.test.ts',
   'packages/instance/test/integration/source-gone/source-gone.test.ts',
   'e2e/fleet-faults/sample.test.ts',
-  'e2e/dashboard-states.test.ts',
+  'packages/bench/test/integration/screenshots/dashboard-states.test.ts',
   'e2e/late-instance.test.ts',
   'e2e/router-access.test.ts',
 ];

@@ -13,6 +13,7 @@ const packageArrows: Readonly<Record<string, readonly string[]>> = {
   instance: ['api'],
   coordinator: ['api'],
   cli: ['api', 'instance', 'coordinator', 'simulator', 'testbed'],
+  bench: ['api', 'instance', 'coordinator', 'simulator', 'testbed', 'cli'],
 };
 
 /** Stages that data passes: none knows another one. */
@@ -27,8 +28,8 @@ const composers = ['lifecycle', 'process'];
 /** The layers of lifecycle, lowest first: a file imports its own and lower ones. The instance itself is the highest. */
 const lifecycleLayers = ['migration', 'stats', 'leader', 'task', 'run', 'commands', 'progress', ''];
 
-/** Folders of the command line that serve development alone; scripts/build-image.sh removes them. */
-const leftOut = ['bench', 'screenshots', 'environment/browser'];
+/** Folders that serve development alone: neither published nor in the image. */
+const leftOut = ['packages/bench', 'packages/testbed/src/browser'];
 
 const linesMax = 400;
 const columnsMax = 120;
@@ -181,7 +182,7 @@ describe('dependencies', () => {
     const arrowsIn = arrows(sources, (path) => (isLeftOut(path) ? 'left out' : 'kept'));
     expect(arrowsIn.filter(({ to }) => to === 'left out').map(describeArrow)).toEqual([]);
     const script = readText('scripts/build-image.sh');
-    expect(leftOut.filter((folder) => !script.includes(`packages/cli/dist/${folder}`))).toEqual([]);
+    expect(leftOut.filter((folder) => !script.includes(folder.replace('/src/', '/dist/')))).toEqual([]);
   });
 
   test('of tests and scripts are declared in their package or at the root', () => {
@@ -202,9 +203,9 @@ describe('dependencies', () => {
   });
 });
 
-/** Whether a module of the sources serves development alone, and is neither in the image nor in a package. */
+/** Whether a module of the sources serves development alone. */
 function isLeftOut(path: string): boolean {
-  return leftOut.some((folder) => path.startsWith(`packages/cli/src/${folder}/`));
+  return leftOut.some((folder) => path.startsWith(`${folder}/`));
 }
 
 function isScript(path: string): boolean {

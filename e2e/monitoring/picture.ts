@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { startBrowser } from '@convoy/cli/environment/browser/browser';
+import { startBrowser } from '@convoy/testbed/browser/browser';
 import type { EvaluatedPanel, NamedSeries, Span } from './board.js';
 
 /** The dashboard's library of charts. */

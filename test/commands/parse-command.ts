@@ -4,12 +4,12 @@ import { readText, trackedFiles } from '../source-tree.js';
 
 /** Where the options of a script of npm are read: paths, or their beginnings. */
 const optionsReadIn: Readonly<Record<string, string>> = {
-  bench: 'packages/cli/src/bench/',
+  bench: 'packages/bench/src/',
   'containers-check': 'scripts/containers/',
   differential: 'packages/simulator/test/differential/',
   release: 'scripts/release/',
   sabotage: 'test/sabotage/',
-  screenshots: 'packages/cli/src/screenshots/',
+  screenshots: 'packages/bench/src/screenshots/',
   site: 'scripts/site/',
   soak: 'e2e/soak/',
   test: 'scripts/test.mjs',

@@ -26,7 +26,7 @@ export interface InstanceProcessOptions {
 const readyWithin_ms = 60_000;
 
 /** The configuration of an instance. */
-export function instanceSettings({
+export function instanceConfiguration({
   id,
   source,
   destination,
@@ -72,7 +72,7 @@ export class InstanceProcess implements FleetInstance {
     const port = await freePort();
     const configFile = folder.file(`instance-${files}.json`);
     const logFile = folder.file(`instance-${files}.log`);
-    writeFileSync(configFile, JSON.stringify({ port, ...instanceSettings(options) }, null, 2));
+    writeFileSync(configFile, JSON.stringify({ port, ...instanceConfiguration(options) }, null, 2));
     const launch = () =>
       Child.start({
         name: `instance ${name}`,
