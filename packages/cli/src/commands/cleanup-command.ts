@@ -1,12 +1,11 @@
 import { createInterface } from 'node:readline/promises';
+import { Argument, type Command } from 'commander';
 import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
 import type { CleanupPlan } from '@convoy/instance/lifecycle/commands/clean-up';
-import { Argument, type Command } from 'commander';
-import { cleanupLines } from '../progress-view/cleanup-lines.js';
 import { endWith, exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
 import type { JsonOption } from './json-output.js';
-import { addSettings, type Flags, clusterSettings, settingFlags, sourcesOf } from './settings.js';
+import { addSettings, clusterSettings, type Flags, settingFlags, sourcesOf } from './settings.js';
 
 type CleanupFlags = Flags & JsonOption & { destination: string; yes?: boolean };
 
@@ -62,4 +61,17 @@ async function agreeTo(plan: CleanupPlan, yes: boolean, signal: AbortSignal): Pr
   } finally {
     terminal.close();
   }
+}
+
+/** A cleanup's plan as text. */
+export function cleanupLines({ found, steps, remarks }: CleanupPlan): string[] {
+  if (found === null) return ['There is nothing to clean up.', ...remarks];
+  return [
+    found,
+    '',
+    'A cleanup will:',
+    ...steps.map(({ description }, index) => `  ${index + 1}. ${description}`),
+    ...(remarks.length > 0 ? ['', ...remarks] : []),
+    '',
+  ];
 }

@@ -2,7 +2,7 @@ import { parseCoordinatorConfig } from '@convoy/coordinator/config/coordinator-c
 import { runCoordinator } from '@convoy/coordinator/process/coordinator-process';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { RecentLogs } from '@convoy/instance/logging/recent-logs';
-import type { ServiceProcess } from './service-process.js';
+import type { ServiceProcess } from './process-commands.js';
 import { type Flags, sourcesOf } from './settings.js';
 
 /** Starts a coordinator with the settings from flags, environment and file. */

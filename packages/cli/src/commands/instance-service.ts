@@ -9,7 +9,7 @@ import { createLogger } from '@convoy/instance/logging/logger';
 import { RecentLogs } from '@convoy/instance/logging/recent-logs';
 import { Metrics } from '@convoy/instance/metrics/metrics';
 import { runInstance } from '@convoy/instance/process/instance-process';
-import type { ServiceProcess } from './service-process.js';
+import type { ServiceProcess } from './process-commands.js';
 import { type Flags, sourcesOf } from './settings.js';
 
 type Logger = ReturnType<typeof createLogger>;

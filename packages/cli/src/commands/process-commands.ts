@@ -1,9 +1,11 @@
-import { boundHeap } from '@convoy/instance/process/bound-heap';
 import { once } from 'node:events';
 import type { Command } from 'commander';
+import type { ReceiverResult } from '@convoy/coordinator/notifications/send-test';
+import { boundHeap } from '@convoy/instance/process/bound-heap';
+import { endWith, exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
-import type { ServiceProcess } from './service-process.js';
-import { addSettings, coordinatorSettings, type Flags, instanceSettings } from './settings.js';
+import { addJson, type JsonOption } from './json-output.js';
+import { addSettings, coordinatorSettings, type Flags, instanceSettings, sourcesOf } from './settings.js';
 
 /** Time limit of an orderly end, after which the process exits anyway. */
 const closeLimit_ms = 8_000;
@@ -50,4 +52,47 @@ async function serve(name: string, start: () => Promise<ServiceProcess>): Promis
   // A hanging close must not keep the process alive; all durable state is safe at any instruction.
   setTimeout(() => process.exit(), closeLimit_ms).unref();
   await service.close();
+}
+
+/** A process that serves requests. */
+export interface ServiceProcess {
+  readonly url: string;
+  /** Its log is a file; standard output is for people. */
+  readonly logsElsewhere: boolean;
+  close(): Promise<void>;
+}
+
+interface NotifyOptions extends JsonOption {
+  config?: string;
+}
+
+/** Adds the command that tries the receivers of notifications. */
+export function addNotifyCommand(program: Command): void {
+  addJson(program.command('notify'))
+    .description('send a test notification to every configured receiver')
+    .option('--config <file>', 'configuration of the coordinator, or of a lone instance')
+    .action(async ({ config, json }: NotifyOptions) => {
+      const flags: Flags = config === undefined ? {} : { config };
+      const results = await tryReceivers(flags);
+      console.log(json ? JSON.stringify({ receivers: results }) : results.map(lineOf).join('\n'));
+      endWith(results.every(({ accepted }) => accepted) ? exitCodes.done : exitCodes.failed);
+    });
+}
+
+async function tryReceivers(flags: Flags): Promise<ReceiverResult[]> {
+  const { parseNotifyConfig } = await import('@convoy/coordinator/config/notify-config');
+  const { sendTestNotification } = await import('@convoy/coordinator/notifications/send-test');
+  return sendTestNotification(parseNotifyConfig(sourcesOf(flags)), interruption());
+}
+
+function lineOf({ receiver, accepted, reason }: ReceiverResult): string {
+  return accepted ? `${receiver}: accepted (${reason})` : `${receiver}: not accepted (${reason}). ${hintOf(reason)}`;
+}
+
+function hintOf(reason: string): string {
+  if (/^HTTP 3/.test(reason)) return 'Set url to the address that it redirects to.';
+  if (/^HTTP 40[13]/.test(reason)) return 'Check that both sides have the same secret.';
+  if (reason.startsWith('HTTP')) return 'Check url, and the log of the receiver.';
+  if (/CERT|SSL|TLS|SIGNATURE/.test(reason)) return 'Check its certificate, or set caFile.';
+  return 'Check url, and the network to it.';
 }

@@ -82,3 +82,20 @@ function wrapped(line: string, width: number): string[] {
   }
   return [...rows, rest];
 }
+
+/** Writes each changed progress as one line of JSON. */
+export class JsonLinesView {
+  private lastLine = '';
+
+  constructor(private readonly output: { write(text: string): unknown }) {}
+
+  show(progress: ShownProgress): void {
+    const line = `${JSON.stringify(progress)}\n`;
+    if (line !== this.lastLine) this.output.write(line);
+    this.lastLine = line;
+  }
+
+  end(): void {
+    this.lastLine = '';
+  }
+}

@@ -8,7 +8,6 @@ import { stepText } from '@convoy/coordinator/dashboard/views/step-text';
 import { copyEndText, startedText } from '@convoy/coordinator/dashboard/views/times-text';
 import { verdictOf } from '@convoy/coordinator/dashboard/views/verdict';
 import { sourceWritesText } from '@convoy/coordinator/dashboard/views/writes-text';
-import { formatBar } from './bar.js';
 
 const barWidth = 40;
 
@@ -142,4 +141,10 @@ function percentOf({ percent, collectionCopy }: ShownProgress): number {
   return collectionCopy
     ? (100 * collectionCopy.estimatedCopiedBytes) / Math.max(collectionCopy.estimatedTotalBytes, 1)
     : 0;
+}
+
+/** `percent` (0 to 100) as a bar of `width` characters. */
+export function formatBar(percent: number, width: number): string {
+  const full = Math.round((Math.min(Math.max(percent, 0), 100) / 100) * width);
+  return `[${'#'.repeat(full)}${'-'.repeat(width - full)}]`;
 }

@@ -1,13 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { bashCompletion } from '@convoy/cli/completion/bash';
-import { fishCompletion } from '@convoy/cli/completion/fish';
-import { wordsOf } from '@convoy/cli/completion/words';
-import { zshCompletion } from '@convoy/cli/completion/zsh';
-import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { convoyCommand } from '@convoy/cli/program';
 import { buildIndexesValues } from '@convoy/api/contract/start-request';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { bashCompletion, fishCompletion, wordsOf, zshCompletion } from '../../../src/commands/completion-command.js';
+import { convoyCommand } from '../../../src/program.js';
 
 const words = wordsOf(convoyCommand());
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { idleProgress } from '@convoy/api/contract/progress';
-import { JsonLinesView } from '@convoy/cli/progress-view/json-lines-view';
+import { JsonLinesView } from '../../../src/progress-view/live-view.js';
 
 it('writes only changed progress', () => {
   let written = '';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { NamespacesPage } from '@convoy/api/client/contract-client';
-import { collectionLines } from '@convoy/cli/progress-view/collection-lines';
+import { collectionLines } from '../../../src/commands/progress-command.js';
 
 const done = { waiting: 0, starting: 0, copying: 0, done: 2 };
 const page: NamespacesPage = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { nextStepAfterFailure } from '@convoy/api/contract/next-step';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { errorLines } from '@convoy/cli/progress-view/error-lines';
+import { errorLines } from '../../src/run-command.js';
 
 test('a failure that ends a migration is followed by what to do, one that only refuses a start is not', () => {
   const failed = new ConvoyError('oplogHistoryLost', 'The oplog of shard0 is too short.');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatBar } from '@convoy/cli/progress-view/bar';
+import { formatBar } from '../../../src/progress-view/progress-lines.js';
 
 test.each([
   [0, '[----------]'],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Secret } from '@convoy/api/configuration/secret';
-import { redisFindings } from '../../../src/commands/redis-findings.js';
+import { redisFindings } from '../../../src/commands/cluster-commands.js';
 
 const fleetSecret = new Secret('0123456789abcdef0123456789abcdef');
 

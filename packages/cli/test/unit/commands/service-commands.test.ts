@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { optionLines } from '@convoy/cli/progress-view/option-lines';
+import { optionLines } from '../../../src/commands/service-commands.js';
 
 test('shows given options and the defaults of the others', () => {
   const body = { source: 'cluster0', destination: 'cluster1', includeNamespaces: [{ database: 'shop' }] };

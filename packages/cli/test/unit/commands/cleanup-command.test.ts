@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cleanupLines } from '../../../src/progress-view/cleanup-lines.js';
+import { cleanupLines } from '../../../src/commands/cleanup-command.js';
 
 const run = () => Promise.resolve();
 

@@ -1,8 +1,7 @@
-import { flagName, secretSettings } from '@convoy/api/configuration/setting-names';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { secretFlags } from '@convoy/cli/commands/secret-flags';
-import { addSettings, coordinatorSettings, instanceSettings } from '@convoy/cli/commands/settings';
+import { flagName, secretSettings } from '@convoy/api/configuration/setting-names';
+import { addSettings, coordinatorSettings, instanceSettings, secretFlags } from '../../../src/commands/settings.js';
 
 function found(...args: string[]): string[] {
   const command = addSettings(new Command('probe'), instanceSettings).option('--cluster <cluster>', '', 'cluster0');
