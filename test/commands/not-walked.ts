@@ -57,8 +57,8 @@ export const notWalked: readonly NotWalked[] = [
   ...at('docs/reference/command-line.md', 'lasts too long, or needs another shell', [
     ['export PATH="$PWD/node_modules/.bin:$PATH"', 'e2e/document-commands.test.ts'],
     ['convoy probe --cluster cluster0 --config convoy.yaml', 'packages/cli/test/integration/commands/probe.test.ts'],
-    ['source <(convoy completion zsh)', 'packages/cli/test/unit/completion/completion.test.ts'],
-    ['convoy completion fish | source', 'packages/cli/test/unit/completion/completion.test.ts'],
+    ['source <(convoy completion zsh)', 'packages/cli/test/unit/commands/completion-command.test.ts'],
+    ['convoy completion fish | source', 'packages/cli/test/unit/commands/completion-command.test.ts'],
   ]),
   ...at('docs/guide/before.md', 'lasts too long', [
     [

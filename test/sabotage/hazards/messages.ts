@@ -17,7 +17,7 @@ export const messageHazards: readonly Hazard[] = [
         symbol: 'open',
         find: "if (parts === undefined) return this.#refuse(kind, 'unsigned');",
         replace: 'if (parts === undefined) return sealed;',
-        tests: [coordinatorTest('fanout/command-job.test.ts', 'a commit that nobody signed does not open')],
+        tests: [coordinatorTest('fleet/command-job.test.ts', 'a commit that nobody signed does not open')],
       },
       {
         takesOut: 'the comparison of signatures',
@@ -26,7 +26,7 @@ export const messageHazards: readonly Hazard[] = [
         find: 'if (!timingSafeEqual(Buffer.from(tag), Buffer.from(tagOf(this.#key, [kind, ...about, time], text))))',
         replace: 'if (tag === tagOf(this.#key, [kind], time))',
         tests: [
-          coordinatorTest('fanout/command-job.test.ts', 'a commit with the signature of another secret does not open'),
+          coordinatorTest('fleet/command-job.test.ts', 'a commit with the signature of another secret does not open'),
           coordinatorTest('redis/signature.test.ts', 'is refused with any byte changed'),
         ],
       },
@@ -37,7 +37,7 @@ export const messageHazards: readonly Hazard[] = [
         find: '.update(`${JSON.stringify(about)}\\n`)',
         replace: '.update(`${about.length}\\n`)',
         tests: [
-          coordinatorTest('fanout/command-job.test.ts', 'a commit of this fleet opens for its instance and id only'),
+          coordinatorTest('fleet/command-job.test.ts', 'a commit of this fleet opens for its instance and id only'),
         ],
       },
       {

@@ -216,11 +216,11 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the repetition of that look, which a thawed process needs for its lost connection',
-        file: coordinator('membership/identity-lease.ts'),
+        file: coordinator('fleet/identity-lease.ts'),
         symbol: 'isTaken',
         find: 'if (performance.now() >= until_ms) throw error;',
         replace: 'if (performance.now() >= 0) throw error;',
-        tests: [coordinatorTest('membership/identity-lease.test.ts', 'is asked again by a thawed process')],
+        tests: [coordinatorTest('fleet/identity-lease.test.ts', 'is asked again by a thawed process')],
       },
       {
         takesOut: 'the comparison of a report with the stored one',

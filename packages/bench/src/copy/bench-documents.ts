@@ -1,6 +1,6 @@
 import { BSON, type Document, type MongoClient } from 'mongodb';
-import { mapBounded } from '@convoy/instance/catalog/map-bounded';
 import { Random } from '@convoy/cli/demo/random';
+import { mapBounded } from '@convoy/instance/async/together';
 
 /** A collection of equally large documents with whole numbers from 0 as `_id`. */
 export interface BenchCollection {

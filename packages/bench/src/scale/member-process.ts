@@ -8,7 +8,7 @@ import type { CommandResult, Fleet, InstanceIdentity } from '@convoy/api/fleet/f
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
-import { systemClock } from '@convoy/instance/cluster/clock';
+import { systemClock } from '@convoy/instance/async/clock';
 import type { ClusterClient, NodeClient } from '@convoy/instance/cluster/node-client';
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
 import { type Connect, connectConfigured } from '@convoy/instance/lifecycle/migration/clusters';

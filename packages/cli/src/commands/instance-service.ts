@@ -36,7 +36,7 @@ async function notifierOf(
   instance: { config: InstanceConfig; fleet: Fleet; logger: Logger; metrics: Metrics },
 ): Promise<Notifier> {
   const { config, fleet, logger, metrics } = instance;
-  const { createLoneNotifier } = await import('@convoy/coordinator/notifications/lone-notifier');
+  const { createLoneNotifier } = await import('@convoy/coordinator/notifications/create-notifier');
   const count = (event: string, result: string): void => metrics.notifications.inc({ event, result });
   return createLoneNotifier(settings, { fleet, name: config.fleet, logger, count });
 }

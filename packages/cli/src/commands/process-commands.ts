@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import type { ReceiverResult } from '@convoy/coordinator/notifications/send-test';
+import type { ReceiverResult } from '@convoy/coordinator/notifications/post-notification';
 import { boundHeap } from '@convoy/instance/process/bound-heap';
 import { endWith, exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
@@ -81,7 +81,7 @@ export function addNotifyCommand(program: Command): void {
 
 async function tryReceivers(flags: Flags): Promise<ReceiverResult[]> {
   const { parseNotifyConfig } = await import('@convoy/coordinator/config/notify-config');
-  const { sendTestNotification } = await import('@convoy/coordinator/notifications/send-test');
+  const { sendTestNotification } = await import('@convoy/coordinator/notifications/post-notification');
   return sendTestNotification(parseNotifyConfig(sourcesOf(flags)), interruption());
 }
 

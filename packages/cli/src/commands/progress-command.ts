@@ -5,7 +5,7 @@ import { nextStep } from '@convoy/api/contract/next-step';
 import { hotDocumentText } from '@convoy/coordinator/dashboard/views/hot-documents-text';
 import { optionViews } from '@convoy/coordinator/dashboard/views/options-view';
 import { bytesText, countText, percentText } from '@convoy/coordinator/dashboard/views/quantity';
-import { NAMESPACE_ROWS_MAX, type NamespaceOrder, namespaceOrders } from '@convoy/coordinator/watching/namespaces';
+import { NAMESPACE_ROWS_MAX, type NamespaceOrder, namespaceOrders } from '@convoy/coordinator/server/namespaces';
 import { colouredLines } from '../progress-view/colours.js';
 import { progressBlock, type ShownProgress } from '../progress-view/progress-lines.js';
 import { interruption } from './interruption.js';

@@ -1,28 +1,30 @@
 import type { History } from '@convoy/api/contract/history';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
-import { ChartsCard } from './cards/charts-card.js';
-import { ConfirmDialog } from './cards/confirm-dialog.js';
-import { showCommands, showCutOver } from './cards/cut-over-card.js';
-import { showFleet } from './cards/fleet-card.js';
-import { InventoryCard } from './cards/inventory-card.js';
-import { LogsCard } from './cards/logs-card.js';
-import { MismatchesCard } from './cards/mismatches-card.js';
-import { NamespacesCard } from './cards/namespaces-card.js';
-import { showIndexes, showPreflight, showVerifier, showWarnings } from './cards/small-cards.js';
-import { showOptions } from './cards/options-card.js';
-import { showState } from './cards/state-card.js';
-import { StartCard } from './cards/start-card.js';
-import { showTimeline } from './cards/timeline-card.js';
+import { ChartsCard } from './charts-card.js';
+import { ConfirmDialog } from './confirm-dialog.js';
+import { showCommands, showCutOver } from './cut-over-card.js';
+import { byId, field, setAttribute, setText } from './dom.js';
+import { type ApiFailure, FleetApi } from './fleet-api.js';
+import { showFleet } from './fleet-card.js';
+import { FleetStream } from './fleet-stream.js';
 import type { CommandView, FleetMessage } from './message.js';
-import { Announcer } from './page/announcer.js';
-import { byId, field, setAttribute, setText } from './page/dom.js';
-import { type ApiFailure, FleetApi } from './page/fleet-api.js';
-import { FleetStream } from './page/fleet-stream.js';
-import { offerReport } from './page/report-download.js';
-import { useTheme } from './page/theme.js';
-import { cutOverView, startAction, type ActionView } from './views/cut-over-view.js';
+import { MismatchesCard } from './mismatches-card.js';
+import { NamespacesCard } from './namespaces-card.js';
+import { Announcer, offerReport, useTheme } from './page-tools.js';
+import {
+  InventoryCard,
+  LogsCard,
+  showIndexes,
+  showOptions,
+  showPreflight,
+  showTimeline,
+  showVerifier,
+  showWarnings,
+} from './small-cards.js';
+import { StartCard } from './start-card.js';
+import { showState } from './state-card.js';
+import { type ActionView, cutOverView, reverseRefusal, startAction } from './views/cut-over-view.js';
 import { durationText } from './views/quantity.js';
-import { reverseRefusal } from './views/reversibility.js';
 
 /** Interval of reading data outside the stream while the page is visible. */
 const refresh_ms = 3_000;

@@ -1,12 +1,14 @@
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
+import type { InstanceResult } from '@convoy/api/contract/instance-result';
 import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
+import type { CommandResult } from '@convoy/api/fleet/fleet';
 import type { Acceptance, ContractService } from '@convoy/api/http/contract-service';
 import type { FleetDirector } from './fleet-director.js';
-import { refuseEmptyFleet } from './refuse-empty-fleet.js';
+import { refuseEmptyFleet } from './recipients.js';
 
 /** Runs a command by name. */
 export type TimedCommand = <Result>(name: CommandName, run: () => Promise<Result>) => Promise<Result>;
@@ -71,4 +73,86 @@ export class DirectorService implements ContractService<FleetProgress> {
   #send(name: CommandName, body: unknown): Promise<Acceptance> {
     return this.timed(name, () => this.director.commandAll(name, body));
   }
+}
+
+/** The outcome of a fleet command. */
+export interface CommandOutcome {
+  readonly commandId: string;
+  readonly name: CommandName;
+  /** True when every instance that answered accepted it, and it is recorded for the others. */
+  readonly success: boolean;
+  /** Replies by instance id. */
+  readonly results: ReadonlyMap<string, CommandResult>;
+  /** Instances without a reply that take the recorded command by themselves. */
+  readonly waitingFor: readonly string[];
+}
+
+/**
+ * The error name of a failed command: the one that all instances returned; a missing reply when no instance rejected
+ * it; otherwise `commandFailedOnInstances`.
+ */
+function errorOfWhole(results: readonly CommandResult[]): ErrorName {
+  const names = results.flatMap((result) => (result.success ? [] : [result.error]));
+  const first = names[0];
+  if (first !== undefined && names.length === results.length && names.every((name) => name === first)) return first;
+  return names.every((name) => name === 'commandTimedOut') ? 'commandTimedOut' : 'commandFailedOnInstances';
+}
+
+/** The effect of a command that only some instances accepted, and what to do next. */
+const partialOutcomes: Readonly<Record<CommandName, string>> = {
+  start:
+    'The accepting instances recorded the options and wait: the copy starts once all have. Remove the ' +
+    'reasons and repeat the same start; only the others receive it.',
+  pause:
+    'The accepting instances are PAUSED, the others keep running. Repeat pause for the others, or send ' +
+    'resume to the paused ones.',
+  resume: 'The accepting instances are RUNNING, the others are unchanged. Repeat resume; only the others receive it.',
+  commit:
+    'The accepting instances recorded the commit permanently; it begins once all have. Remove the reasons ' +
+    'and repeat commit; only the others receive it.',
+  reverse:
+    'The accepting instances recorded the reverse permanently; it begins once all have. Remove the reasons ' +
+    'and repeat reverse; only the others receive it.',
+};
+
+/** The effect of a command that the accepting instances have recorded for the whole fleet. */
+const recordedOutcome =
+  'The accepting instances recorded it for the whole fleet. Remove the reasons: the others then take it by ' +
+  'themselves, and progress says for which of them it waits.';
+
+/** A slow instance may still be running the command; one that receives it too late does not run it. */
+const lateOutcome = 'Read progress to see whether the instances without a reply carried it out.';
+
+/** What is done, what is not, and what to do next. */
+function consequence(name: CommandName, results: readonly CommandResult[]): string {
+  const accepted = results.filter((result) => result.success).length;
+  const isLate = results.some((result) => !result.success && result.error === 'commandTimedOut');
+  const isRecorded = results.some((result) => result.success && result.waitingFor !== undefined);
+  if (isRecorded) return recordedOutcome;
+  return [...(accepted > 0 ? [partialOutcomes[name]] : []), ...(isLate ? [lateOutcome] : [])].join(' ');
+}
+
+/** Maximum instances named in a description, refusals first where there are more; the rest is counted. */
+const RESULTS_NAMED_MAX = 50;
+
+/**
+ * The failure of a command with each instance's reply. Its description lists the replies, what is done, what is not and
+ * what to do next. Null when the command succeeded.
+ */
+export function outcomeFailure({ name, success, results }: CommandOutcome): ConvoyError | null {
+  if (success) return null;
+  const instances = [...results]
+    .map(([id, result]): InstanceResult => ({ id, ...result }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const isLong = instances.length > RESULTS_NAMED_MAX;
+  const inOrder = isLong ? instances.toSorted((a, b) => Number(a.success) - Number(b.success)) : instances;
+  const lines = inOrder.map((each) =>
+    each.success ? `${each.id}: accepted` : `${each.id}: ${each.error} (${each.errorDescription.replace(/\.$/, '')})`,
+  );
+  const more = isLong ? `; and ${lines.length - RESULTS_NAMED_MAX} more` : '';
+  const all = [...results.values()];
+  const listed = lines.slice(0, RESULTS_NAMED_MAX).join('; ') + more;
+  const whole = all.some((result) => result.success) ? 'Not every' : 'No';
+  const description = `${whole} instance accepted ${name}. ${listed}. ${consequence(name, all)}`;
+  return new ConvoyError(errorOfWhole(all), description.trimEnd(), { instances });
 }

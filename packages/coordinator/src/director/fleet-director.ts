@@ -1,33 +1,37 @@
 import { randomUUID } from 'node:crypto';
-import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
-import type { Warning } from '@convoy/api/contract/progress';
-import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { CommandName } from '@convoy/api/contract/commands';
-import { fleetTopics, type DetailTopic, type PublishedDetails } from '@convoy/api/fleet/published-details';
-import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
+import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
+import type { Mismatch } from '@convoy/api/contract/mismatch';
+import type { Warning } from '@convoy/api/contract/progress';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
+import { type DetailTopic, fleetTopics, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import type { Acceptance } from '@convoy/api/http/contract-service';
-import { RENEWALS_PER_LEASE } from '../election/leader-election.js';
-import { CommandSender } from '../fanout/command-sender.js';
+import { systemTime } from '@convoy/api/time/time-source';
+import { CommandSender } from '../fleet/command-sender.js';
+import { type FleetLink, linkFleet, type FleetLinkOptions } from '../fleet/fleet-link.js';
 import { FleetView } from '../fleet/fleet-view.js';
+import { RENEWALS_PER_LEASE } from '../fleet/leader-election.js';
+import { DetailsReader, StartQuestions } from '../fleet/published-details.js';
 import { RedisOutbox } from '../notifications/redis-outbox.js';
 import { aggregateProgress, type GlobalProgress } from '../progress/aggregate.js';
-import { StartQuestions } from '../membership/start-questions.js';
-import { DetailsReader } from '../membership/published-details.js';
-import { membersOf, type FleetSnapshot } from '../progress/members.js';
+import { type FleetSnapshot, membersOf } from '../progress/members.js';
 import type { RemainingEstimate } from '../progress/time-remaining.js';
+import { isOpen } from '../redis/redis-connection.js';
 import { redisExposure } from '../redis/redis-exposure.js';
 import { notSent, redisFailureReason } from '../redis/redis-failure.js';
 import type { RefusalReason } from '../redis/signature.js';
-import { systemTime } from '@convoy/api/time/time-source';
 import { PeriodicTask } from '../time/periodic-task.js';
-import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
-import { answeringIds, needNoMessage, recordedFor } from './recorded-command.js';
-import { refuseEmptyFleet } from './refuse-empty-fleet.js';
-import { refuseOtherClusters } from './refuse-start.js';
-import { LastCommands, withoutFollowed } from './followed-command.js';
-import { type FleetRedis, fleetRedis, type RedisFleetOptions } from '../fleet/fleet-redis.js';
-import { isOpen } from '../redis/redis-connection.js';
+import { type CommandOutcome, outcomeFailure } from './director-service.js';
+import {
+  answeringIds,
+  LastCommands,
+  needNoMessage,
+  recordedFor,
+  refuseEmptyFleet,
+  refuseOtherClusters,
+  withoutFollowed,
+} from './recipients.js';
 
 /**
  * Time limit for the acknowledgements of all instances together: they record a command durably, which may wait for an
@@ -57,7 +61,7 @@ export interface SentCommand extends CommandOutcome {
   readonly at_ms: number;
 }
 
-export interface FleetDirectorOptions extends RedisFleetOptions {
+export interface FleetDirectorOptions extends FleetLinkOptions {
   /** Time limit for the instances' acknowledgements, in milliseconds. */
   readonly commandLimit_ms?: number;
 }
@@ -69,7 +73,7 @@ export interface FleetDirectorOptions extends RedisFleetOptions {
 export class FleetDirector {
   /** The fleet's notifications. */
   readonly outbox: RedisOutbox;
-  readonly #redis: FleetRedis;
+  readonly #redis: FleetLink;
   readonly #commandLimit_ms: number;
   readonly #view: FleetView;
   readonly #sender: CommandSender;
@@ -84,7 +88,7 @@ export class FleetDirector {
 
   /** @throws ConvoyError `invalidConfiguration` for an invalid fleet name or an unusable TLS file */
   constructor(options: FleetDirectorOptions) {
-    this.#redis = fleetRedis(options);
+    this.#redis = linkFleet(options);
     const { connections, clock, timings } = this.#redis;
     this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
     this.#exposure = redisExposure(options.redis);

@@ -1,16 +1,13 @@
 import type { Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { Watchers } from '@convoy/api/fleet/watchers';
-import { LeaderView } from '../election/leader-view.js';
-import { decodeLease } from '../election/leader-lease.js';
-import { PeerReports } from '../membership/peer-reports.js';
-import { ReportBoard } from '../membership/report-board.js';
-import { openMessage } from '../membership/report-message.js';
-import type { MemberMessage } from '../membership/report-message.js';
-import { loadRoster, type Roster } from '../membership/roster.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
 import { PeriodicTask } from '../time/periodic-task.js';
-import type { FleetRedis } from './fleet-redis.js';
+import type { FleetLink } from './fleet-link.js';
+import { decodeLease, LeaderView } from './leader-lease.js';
+import { ReportBoard } from './report-board.js';
+import { type MemberMessage, openMessage } from './report-message.js';
+import { loadRoster, PeerReports, type Roster } from './roster.js';
 
 /** One process's view of a fleet: reports and leader. It needs no identity, so coordinator processes have one too. */
 export class FleetView {
@@ -30,7 +27,7 @@ export class FleetView {
    * @param options.onVacant called after a notification of vacant leadership
    */
   constructor(
-    private readonly redis: FleetRedis,
+    private readonly redis: FleetLink,
     private readonly options: { hearsAll: boolean; onVacant?: () => void },
   ) {
     const { connections, signature, timings, clock } = redis;

@@ -10,23 +10,19 @@ import type {
 } from '@convoy/api/fleet/fleet';
 import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
-import { LeaderElection, RENEWALS_PER_LEASE } from '../election/leader-election.js';
-import { LeaderLease } from '../election/leader-lease.js';
-import { mayLead } from '../election/may-lead.js';
-import { CommandLedger } from '../fanout/command-ledger.js';
-import { CommandWorker } from '../fanout/command-worker.js';
-import { Heartbeat } from '../membership/heartbeat.js';
-import { IdentityLease } from '../membership/identity-lease.js';
-import { DetailsPublisher } from '../membership/published-details.js';
-import { StartQuestions } from '../membership/start-questions.js';
-import { ThrottledPublisher } from '../membership/throttled-publisher.js';
+import { systemTime } from '@convoy/api/time/time-source';
 import { causeOf } from '../progress/warnings.js';
-import { type RedisConnection, isOpen } from '../redis/redis-connection.js';
+import { isOpen, type RedisConnection } from '../redis/redis-connection.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import { refusalReasons } from '../redis/signature.js';
-import { systemTime } from '@convoy/api/time/time-source';
+import { CommandLedger, CommandWorker } from './command-worker.js';
+import { type FleetLink, linkFleet, type FleetLinkOptions } from './fleet-link.js';
 import { FleetView } from './fleet-view.js';
-import { type FleetRedis, type RedisFleetOptions, fleetRedis } from './fleet-redis.js';
+import { Heartbeat } from './heartbeat.js';
+import { IdentityLease } from './identity-lease.js';
+import { LeaderElection, mayLead, RENEWALS_PER_LEASE } from './leader-election.js';
+import { LeaderLease } from './leader-lease.js';
+import { DetailsWriter, StartQuestions } from './published-details.js';
 
 /** State between join and leave. */
 interface Membership {
@@ -38,11 +34,11 @@ interface Membership {
 
 /** One instance's fleet over Redis. One object serves one membership: it cannot join again after it left. */
 export class RedisFleet implements Fleet {
-  readonly #redis: FleetRedis;
+  readonly #redis: FleetLink;
   readonly #view: FleetView;
   readonly #wakes: ThrottledPublisher;
   readonly #ddlWatermarks: ThrottledPublisher;
-  readonly #details: DetailsPublisher;
+  readonly #details: DetailsWriter;
   readonly #questions: StartQuestions;
   readonly #ledger = new CommandLedger();
   #membership: Membership | null = null;
@@ -53,14 +49,14 @@ export class RedisFleet implements Fleet {
   #sequence = 0;
 
   /** @throws ConvoyError `invalidConfiguration` for an invalid fleet name or an unusable TLS file */
-  constructor(options: RedisFleetOptions) {
-    this.#redis = fleetRedis(options);
+  constructor(options: FleetLinkOptions) {
+    this.#redis = linkFleet(options);
     const { connection, keys, timings } = this.#redis;
     this.#view = new FleetView(this.#redis, {
       hearsAll: false,
       onVacant: () => this.#membership?.election.campaignSoon(),
     });
-    this.#details = new DetailsPublisher(this.#redis, timings.reportRetention_ms);
+    this.#details = new DetailsWriter(this.#redis, timings.reportRetention_ms);
     this.#questions = new StartQuestions(this.#redis);
     this.#wakes = new ThrottledPublisher(connection, keys.wakeChannel, timings.publishGap_ms);
     this.#ddlWatermarks = new ThrottledPublisher(connection, keys.ddlWatermarkChannel, timings.publishGap_ms);
@@ -263,5 +259,45 @@ export class RedisFleet implements Fleet {
     const worker = this.#worker;
     this.#worker = null;
     await worker?.close(this.#redis.timings.leaveWait_ms);
+  }
+}
+
+/**
+ * Publishes on one channel at most once per interval: always the last message, skipping earlier ones. An undeliverable
+ * message is lost: receivers get the next one, or read the metadata database. While Redis does not respond, only one
+ * message waits.
+ */
+export class ThrottledPublisher {
+  #timer: NodeJS.Timeout | undefined;
+  #isBusy = false;
+  #next: string | null = null;
+
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly channel: string,
+    private readonly gap_ms: number,
+  ) {}
+
+  send(message: string): void {
+    this.#next = message;
+    if (!this.#isBusy) this.#sendNext();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#next = null;
+    this.#isBusy = true;
+  }
+
+  #sendNext(): void {
+    const message = this.#next;
+    this.#next = null;
+    this.#isBusy = message !== null;
+    if (message === null) return;
+    const gap = new Promise<void>((resolve) => {
+      this.#timer = setTimeout(resolve, this.gap_ms);
+    });
+    const published = this.connection.publish(this.channel, message).catch(() => undefined);
+    void Promise.all([published, gap]).then(() => this.#sendNext());
   }
 }

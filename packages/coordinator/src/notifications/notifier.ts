@@ -5,16 +5,15 @@ import type { TimeSource } from '@convoy/api/time/time-source';
 import type { FleetSnapshot } from '../progress/members.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import { PeriodicTask } from '../time/periodic-task.js';
-import { notificationOf, type Notification } from './notification.js';
+import { type Notification, notificationOf } from './notification.js';
 import type { Delivery, Outbox } from './outbox.js';
-import { ATTEMPT_LIMIT_MS, type Outcome, type PostNotification } from './post-notification.js';
-import type { Receiver } from './receiver.js';
-import { changesOf, isNews, observe, type EventChange, type Observation } from './standing-events.js';
+import { ATTEMPT_LIMIT_MS, type Outcome, type PostNotification, type Receiver } from './post-notification.js';
+import { changesOf, type EventChange, isNews, type Observation, observe } from './standing-events.js';
 
 /** How often the fleet and the outbox are looked at. */
 const INTERVAL_MS = 1_000;
 /** Attempts of one delivery; with the pauses below they last about six minutes, and longer if the receiver hangs. */
-export const ATTEMPTS_MAX = 12;
+export const DELIVERY_ATTEMPTS_MAX = 12;
 /** Pauses double from the first to the last, less up to a half by chance, so that coordinators do not act together. */
 const PAUSE_MS = { first: 1_000, last: 60_000 };
 /** Maximum pause that a receiver may ask for by `Retry-After`. */
@@ -158,7 +157,7 @@ export class Notifier {
   async #settle(delivery: Delivery, outcome: Outcome): Promise<void> {
     if (outcome.result !== 'retry') return this.#finish(delivery, outcome.result, outcome.reason);
     const attempts = delivery.attempts + 1;
-    if (attempts >= ATTEMPTS_MAX) return this.#finish(delivery, 'abandoned', outcome.reason);
+    if (attempts >= DELIVERY_ATTEMPTS_MAX) return this.#finish(delivery, 'abandoned', outcome.reason);
     const { clock, outbox, random = Math.random } = this.dependencies;
     const usual_ms = Math.min(PAUSE_MS.first * 2 ** attempts, PAUSE_MS.last) * (1 - random() / 2);
     const pause_ms = Math.round(Math.max(usual_ms, Math.min(outcome.after_ms, PAUSE_ASKED_MAX_MS)));

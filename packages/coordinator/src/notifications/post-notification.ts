@@ -1,8 +1,12 @@
+import { createHmac, randomUUID } from 'node:crypto';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import type { Notification } from './notification.js';
-import type { Receiver } from './receiver.js';
-import { headersOf } from './signature.js';
+import { readNamedFile } from '@convoy/api/configuration/named-file';
+import type { NotifiedEvent, NotifySettings } from '@convoy/api/configuration/notify-settings';
+import type { Secret } from '@convoy/api/configuration/secret';
+import { systemTime } from '@convoy/api/time/time-source';
+import type { NotifyConfig } from '../config/notify-config.js';
+import { type Notification, testNotification } from './notification.js';
 
 /** Time limit of one attempt, from the name's resolution to the reply's headers. */
 export const ATTEMPT_LIMIT_MS = 10_000;
@@ -98,4 +102,75 @@ function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   if (error.name === 'AbortError' || error.name === 'TimeoutError') return 'ETIMEDOUT';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+/**
+ * Headers of one attempt. The signature is an HMAC-SHA256 of the timestamp, a dot and the body, so that nobody can
+ * repeat an old notification under a new time.
+ * @param now_ms milliseconds since 1970 of the attempt
+ */
+export function headersOf(
+  { id, event }: Notification,
+  body: string,
+  secret: Secret,
+  now_ms: number,
+): Record<string, string> {
+  const timestamp = String(Math.floor(now_ms / 1_000));
+  const hmac = createHmac('sha256', secret.reveal()).update(`${timestamp}.${body}`).digest('hex');
+  return {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'user-agent': 'convoy',
+    'convoy-event': event,
+    'convoy-delivery': id,
+    'convoy-timestamp': timestamp,
+    'convoy-signature': `sha256=${hmac}`,
+  };
+}
+
+/** A receiver of notifications, with the content of its file. */
+export interface Receiver {
+  readonly name: string;
+  readonly url: Secret;
+  readonly secret: Secret;
+  /** Certificates in PEM that it is trusted by, in place of the usual ones. */
+  readonly ca: Buffer | undefined;
+  readonly events: readonly NotifiedEvent[];
+}
+
+/**
+ * Reads the files of all receivers, once.
+ * @throws ConvoyError `invalidConfiguration` that names the receiver
+ */
+export function readReceivers({ receivers }: NotifySettings): readonly Receiver[] {
+  return receivers.map(({ caFile, ...receiver }) => ({
+    ...receiver,
+    ca: caFile === undefined ? undefined : readNamedFile(caFile, `notify: caFile of receiver ${receiver.name}`),
+  }));
+}
+
+/** How one receiver answered a test notification. */
+export interface ReceiverResult {
+  readonly receiver: string;
+  readonly accepted: boolean;
+  /** Status of the reply, or code of the failure. */
+  readonly reason: string;
+}
+
+/**
+ * Sends one test notification to each receiver, without retries.
+ * @throws ConvoyError `invalidConfiguration` for a receiver's `caFile` that cannot be read, or the signal's reason
+ */
+export async function sendTestNotification(
+  { notify, fleet }: NotifyConfig,
+  signal: AbortSignal,
+): Promise<ReceiverResult[]> {
+  const now_ms = systemTime.now_ms();
+  const notification = testNotification({ fleet, settings: notify }, randomUUID(), now_ms);
+  return Promise.all(
+    readReceivers(notify).map(async (receiver): Promise<ReceiverResult> => {
+      const { result, reason } = await postNotification(receiver, notification, now_ms, signal);
+      return { receiver: receiver.name, accepted: result === 'sent', reason };
+    }),
+  );
 }

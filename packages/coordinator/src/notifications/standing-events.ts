@@ -1,11 +1,11 @@
-import { notifiedEvents, type NotifiedEvent, type NotifySettings } from '@convoy/api/configuration/notify-settings';
+import { type NotifiedEvent, notifiedEvents, type NotifySettings } from '@convoy/api/configuration/notify-settings';
 import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { progressInfo } from '@convoy/api/contract/progress';
 import type { Failure, SeenReport } from '@convoy/api/fleet/fleet';
 import { aggregateProgress } from '../progress/aggregate.js';
+import { oplogRemaining_seconds } from '../progress/fold-reports.js';
 import { secondsSilent } from '../progress/instance-rows.js';
-import { membersOf, type FleetSnapshot } from '../progress/members.js';
-import { oplogRemaining_seconds } from '../progress/oplog-time.js';
+import { type FleetSnapshot, membersOf } from '../progress/members.js';
 
 /** What events are decided by, at one moment. */
 export interface Observation {

@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net';
-import type { LogRecord } from '@convoy/api/contract/log-record';
-import type { NotifySettings } from '@convoy/api/configuration/notify-settings';
-import { listenOn } from '@convoy/api/http/listen';
 import type { Logger } from 'pino';
+import type { NotifySettings } from '@convoy/api/configuration/notify-settings';
+import type { LogRecord } from '@convoy/api/contract/log-record';
+import { listenOn } from '@convoy/api/http/listen';
 import type { CoordinatorConfig } from '../config/coordinator-config.js';
 import { FleetDirector } from '../director/fleet-director.js';
-import type { FleetTimings } from '../fleet/timings.js';
+import type { FleetTimings } from '../fleet/fleet-link.js';
 import { createNotifier } from '../notifications/create-notifier.js';
 import type { Notifier } from '../notifications/notifier.js';
 import { createCoordinatorApp } from '../server/coordinator-app.js';

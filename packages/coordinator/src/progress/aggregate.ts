@@ -1,18 +1,23 @@
-import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { type FleetInstance, type FleetProgress, idleFleetProgress } from '@convoy/api/contract/fleet-progress';
 import { hottest } from '@convoy/api/contract/hot-documents';
+import { ceaStages, type MigrationState, type Progress } from '@convoy/api/contract/progress';
 import type { Waiting } from '@convoy/api/contract/waiting';
-import { ceaStages, type Progress, type MigrationState } from '@convoy/api/contract/progress';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
-import { fleetBlockers } from './commit-blockers.js';
-import { fleetInfo, fleetState } from './fleet-state.js';
+import { fleetBlockers, fleetWaiting, startedOf } from './awaited-instances.js';
+import {
+  earliestOf,
+  firstOf,
+  fleetInfo,
+  fleetState,
+  fleetVerification,
+  fleetWrites,
+  maxOf,
+  shortestOplogTime,
+  sumOf,
+} from './fold-reports.js';
 import { instanceRows } from './instance-rows.js';
-import { membersOf, type FleetSnapshot, type Members } from './members.js';
-import { earliestOf, firstOf, maxOf, sumOf } from './nullable-stats.js';
-import { shortestOplogTime } from './oplog-time.js';
-import { fleetWrites } from './source-writes.js';
+import { type FleetSnapshot, type Members, membersOf } from './members.js';
 import { nextEstimate, type RemainingEstimate } from './time-remaining.js';
-import { fleetVerification } from './verification.js';
-import { fleetWaiting, startedOf } from './waiting.js';
 import { fleetWarnings, unheardWarning } from './warnings.js';
 
 /** An instance before its copy reports 0 of this many bytes, which means unknown. */

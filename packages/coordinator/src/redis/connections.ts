@@ -1,5 +1,6 @@
-import { Cluster, Redis } from 'ioredis';
-import type { RedisOptions } from 'ioredis';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { AbstractConnector, Cluster, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import type { Logger } from 'pino';
 import { readNamedFile } from '@convoy/api/configuration/named-file';
 import { given } from '@convoy/api/contract/given';
@@ -8,7 +9,6 @@ import { HangWatch } from './hang-watch.js';
 import type { RedisConnection } from './redis-connection.js';
 import { redisFailureReason, redisFailureText } from './redis-failure.js';
 import type { RedisSettings, RedisTls } from './redis-settings.js';
-import { TlsConnector, TlsSentinelConnector } from './tls-connectors.js';
 
 /** Attempts of one command over new connections before it fails; callers have their own time limits. */
 const COMMAND_RETRIES = 2;
@@ -168,5 +168,50 @@ export class RedisConnections {
     connection.on('end', () => this.#open.delete(connection));
     this.#open.add(connection);
     return connection;
+  }
+}
+
+/** Time limit of closing a connection before it is destroyed; the driver's default. */
+const DISCONNECT_TIMEOUT_MS = 2_000;
+
+/**
+ * Keeps an error from ending the process. A TLS socket may fail twice: by itself and by an alert of the peer. The
+ * driver listens only for the first failure.
+ */
+function heard<Stream extends Socket>(stream: Stream): Stream {
+  return stream.on('error', () => undefined);
+}
+
+/** Connects to one server by TLS. */
+export class TlsConnector extends AbstractConnector {
+  readonly #options: RedisOptions;
+
+  /** @param options the connection's options */
+  constructor(options: unknown) {
+    super(DISCONNECT_TIMEOUT_MS);
+    this.#options = options as RedisOptions;
+  }
+
+  override connect(): Promise<Socket> {
+    const { host = '127.0.0.1', port = 6379, tls = {} } = this.#options;
+    this.connecting = true;
+    const stream = heard(connectTls({ host, port, ...tls }));
+    stream.once('error', (error: Error) => {
+      this.firstError = error;
+    });
+    this.stream = stream;
+    return Promise.resolve(stream);
+  }
+}
+
+/** Connects by TLS to the primary that Sentinels name. */
+export class TlsSentinelConnector extends SentinelConnector {
+  /** @param options the connection's options */
+  constructor(options: unknown) {
+    super(options as ConstructorParameters<typeof SentinelConnector>[0]);
+  }
+
+  override async connect(emitter: Parameters<SentinelConnector['connect']>[0]): Promise<Socket> {
+    return heard(await super.connect(emitter));
   }
 }

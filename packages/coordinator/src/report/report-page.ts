@@ -1,11 +1,9 @@
 import type { HistoryPoint, TimelineEntry } from '@convoy/api/contract/history';
 import type { MigrationReport } from '@convoy/api/contract/migration-report';
 import { bothNames } from '@convoy/api/contract/namespace-remap';
-import { levelSeries, rateSeries } from '../dashboard/views/chart-series.js';
-import { byteRateText, bytesText, countText, durationText, eventRateText } from '../dashboard/views/quantity.js';
+import { type ChartSeries, levelSeries, rateSeries } from '../dashboard/views/chart-series.js';
 import { inventoryCells } from '../dashboard/views/inventory-view.js';
-import { markup } from './markup.js';
-import { svgChart } from './svg-chart.js';
+import { byteRateText, bytesText, countText, durationText, eventRateText } from '../dashboard/views/quantity.js';
 
 const style = `
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --rule: #d9dee5; --accent: #2563a8; --paper: #fff; }
@@ -129,4 +127,58 @@ function headOf(title: string): string {
 /** In UTC, since readers may be anywhere. */
 function timeText(at_ms: number | null): string {
   return at_ms === null ? '–' : `${new Date(at_ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+const width_px = 720;
+const height_px = 140;
+const labels_px = 18;
+
+/**
+ * One line over time as SVG, without scripts, so that it looks the same everywhere.
+ * @param text formats a value, for the label of the highest one
+ */
+export function svgChart(title: string, { times, values }: ChartSeries, text: (value: number) => string): string {
+  const known = values.filter((value): value is number => value !== null);
+  const [first = 0, last = 0] = [times[0], times.at(-1)];
+  if (known.length < 2 || last <= first) return markup`<p class="none">${title}: not enough data.</p>`;
+  const highest = Math.max(...known, Number.MIN_VALUE);
+  const x = (time: number): string => (((time - first) / (last - first)) * width_px).toFixed(1);
+  const y = (value: number): string => (labels_px + (1 - value / highest) * (height_px - labels_px)).toFixed(1);
+  const label = `${title}, highest ${text(Math.max(...known))}`;
+  return `<svg viewBox="0 0 ${width_px} ${height_px}" role="img" aria-label="${markup`${label}`}">
+<text x="0" y="12">${markup`${label}`}</text>
+<path d="${pathOf(times, values, x, y)}"/>
+</svg>`;
+}
+
+/** A gap in the series is a gap in the line. */
+function pathOf(
+  times: readonly number[],
+  values: readonly (number | null)[],
+  x: (time: number) => string,
+  y: (value: number) => string,
+): string {
+  let isDrawing = false;
+  return times
+    .map((time, at) => {
+      const value = values[at] ?? null;
+      const step = value === null ? '' : `${isDrawing ? 'L' : 'M'}${x(time)} ${y(value)}`;
+      isDrawing = value !== null;
+      return step;
+    })
+    .join('');
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** HTML from a template; every value is escaped as text. */
+export function markup(pieces: TemplateStringsArray, ...values: readonly string[]): string {
+  const written = values.map((value) => value.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign));
+  return String.raw({ raw: pieces }, ...written);
 }

@@ -10,13 +10,13 @@ import { DirectorService } from '../director/director-service.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { causeOf } from '../progress/warnings.js';
 import { serveReport } from '../report/report-routes.js';
-import { cachedDetails } from '../watching/cached-details.js';
-import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
-import { serveEventStream } from '../watching/event-stream.js';
-import { StartGuide } from '../watching/start-guide.js';
-import { serveLogs, serveStartGuide, serveWatching } from '../watching/watching-routes.js';
+import { cachedDetails } from './cached-details.js';
+import { DASHBOARD_PREFIXES, serveDashboard } from './dashboard-files.js';
+import { serveEventStream } from './event-stream.js';
 import { CoordinatorMetrics } from './fleet-metrics.js';
 import { ProgressEvents } from './progress-events.js';
+import { StartGuide } from './start-guide.js';
+import { serveLogs, serveStartGuide, serveWatching } from './watching-routes.js';
 
 export interface CoordinatorAppOptions {
   readonly director: FleetDirector;

@@ -1,10 +1,10 @@
 import pino from 'pino';
 import type { Secret } from '@convoy/api/configuration/secret';
+import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { makeIdentity, until } from '../../../api/test/unit/fleet/fleet-behaviour.js';
-import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
+import type { FleetTimings } from '../../src/fleet/fleet-link.js';
 import { RedisFleet } from '../../src/fleet/redis-fleet.js';
-import type { FleetTimings } from '../../src/fleet/timings.js';
 import type { RedisSettings } from '../../src/redis/redis-settings.js';
 
 export { makeIdentity, until };

@@ -1,15 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { idleReport } from '@convoy/api/fleet/idle-report';
+import { systemTime } from '@convoy/api/time/time-source';
 import { FleetDirector } from '../../src/director/fleet-director.js';
-import { CommandSender } from '../../src/fanout/command-sender.js';
+import { CommandSender } from '../../src/fleet/command-sender.js';
 import { RedisConnections } from '../../src/redis/connections.js';
 import { fleetKeys } from '../../src/redis/keys.js';
 import { FleetSignature } from '../../src/redis/signature.js';
-import { EventLog, TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
-import type { TestMember } from './fleet-of-tests.js';
-import { systemTime } from '@convoy/api/time/time-source';
-import { fleetName, hasRedisBinary, startOwnRedis } from './redis-server.js';
-import type { OwnRedis } from './redis-server.js';
+import { EventLog, shortTimings, silent, type TestMember, TestMembers, until } from './fleet-of-tests.js';
+import { fleetName, hasRedisBinary, type OwnRedis, startOwnRedis } from './redis-server.js';
 
 /** Time limit of a call to a Redis that takes no writes. */
 const callLimit_ms = 3_000;

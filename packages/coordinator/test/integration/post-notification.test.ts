@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { ScratchFolder } from '../../../testbed/src/process/scratch-folder.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '@convoy/api/configuration/secret';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { testNotification } from '../../src/notifications/notification.js';
-import { postNotification, type Outcome } from '../../src/notifications/post-notification.js';
-import type { Receiver } from '../../src/notifications/receiver.js';
+import { type Outcome, postNotification, type Receiver } from '../../src/notifications/post-notification.js';
 import { NotificationReceiver, receiverSecret } from './notification-receiver.js';
 
 const settings = { lag: { raise_seconds: 2, clear_seconds: 1 }, oplog: { raise_seconds: 1, clear_seconds: 2 } };

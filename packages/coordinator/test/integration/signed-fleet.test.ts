@@ -1,15 +1,15 @@
 import { Queue } from 'bullmq';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Secret } from '@convoy/api/configuration/secret';
+import { startRequestSchema } from '@convoy/api/contract/start-request';
 import type { FleetCommand } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
-import { startRequestSchema } from '@convoy/api/contract/start-request';
 import { FleetDirector } from '../../src/director/fleet-director.js';
-import { encodeReport } from '../../src/membership/report-message.js';
-import { deliveryKey, type Delivery } from '../../src/notifications/outbox.js';
+import { encodeReport } from '../../src/fleet/report-message.js';
 import { testNotification } from '../../src/notifications/notification.js';
+import { type Delivery, deliveryKey } from '../../src/notifications/outbox.js';
 import { fleetKeys } from '../../src/redis/keys.js';
-import { makeIdentity, shortTimings, silent, TestMembers, until, type TestMember } from './fleet-of-tests.js';
+import { makeIdentity, shortTimings, silent, type TestMember, TestMembers, until } from './fleet-of-tests.js';
 import { describeOnRedis, fleetName } from './redis-server.js';
 
 const fleetSecret = new Secret('0123456789abcdef0123456789abcdef');

@@ -3,8 +3,8 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { LISTED_COLLECTIONS_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import { FleetDirector } from '../../src/director/fleet-director.js';
-import { StartGuide } from '../../src/watching/start-guide.js';
-import { TestMembers, shortTimings, silent, until, type TestMember } from './fleet-of-tests.js';
+import { StartGuide } from '../../src/server/start-guide.js';
+import { shortTimings, silent, type TestMember, TestMembers, until } from './fleet-of-tests.js';
 import { describeOnRedis, fleetName } from './redis-server.js';
 
 const request = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });

@@ -2,11 +2,11 @@ import type { commandStates, steadyLagMax_seconds } from '@convoy/api/contract/c
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { nextStepAfterFailure } from '@convoy/api/contract/next-step';
 import type { MigrationState } from '@convoy/api/contract/progress';
-import type { FleetMessage } from '../message.js';
+import type { CommandView, FleetMessage } from '../message.js';
 import { blockerGroups, namesText } from './blocker-groups.js';
 import { countText, durationText } from './quantity.js';
-import { waitsForStart } from './waiting-text.js';
 import { verdictOf } from './verdict.js';
+import { waitsForStart } from './waiting-text.js';
 import { sourceWritesText } from './writes-text.js';
 
 /** One precondition of a commit. */
@@ -282,4 +282,53 @@ function isMixed(progress: FleetMessage['progress']): boolean {
 
 function isWarned({ warnings }: FleetMessage['progress'], warning: string): boolean {
   return warnings?.some(({ name }) => name === warning) ?? false;
+}
+
+export interface AnswerView {
+  readonly accepted: boolean;
+  readonly text: string;
+}
+
+/**
+ * The instances' replies to a command: one line per rejection, one for all acceptances, one for those without a reply.
+ * @param waitingFor instances that take the recorded command by themselves
+ */
+export function answerViews(results: CommandView['results'], waitingFor: readonly string[] = []): AnswerView[] {
+  const all = Object.entries(results);
+  const accepted = all.filter(([, { success }]) => success).map(([id]) => id);
+  const refused = all.filter(([, { success }]) => !success);
+  return [
+    ...refused.map(([id, { error, errorDescription }]) => ({
+      accepted: false,
+      text: `✕ ${id}: ${error ?? 'refused'}. ${errorDescription ?? ''}`.trimEnd(),
+    })),
+    ...(accepted.length === 0 ? [] : [{ accepted: true, text: `✓ accepted: ${accepted.join(', ')}` }]),
+    ...(waitingFor.length === 0 ? [] : [{ accepted: true, text: recordedText(waitingFor) }]),
+  ];
+}
+
+function recordedText(waitingFor: readonly string[]): string {
+  const verb = waitingFor.length === 1 ? 'takes' : 'take';
+  return `◌ recorded for ${waitingFor.join(', ')}, which ${verb} it without being asked again`;
+}
+
+const notReversible = 'Not started with reversible.';
+
+/**
+ * Why a reverse would be rejected, as far as known; null when it may be accepted.
+ * @param commands the last commands with their replies
+ */
+export function reverseRefusal(
+  { instances, progress }: Pick<FleetMessage, 'instances' | 'progress'>,
+  commands: readonly CommandView[],
+): string | null {
+  const last = commands.filter(({ name }) => name === 'reverse').at(-1);
+  if (last !== undefined && Object.values(last.results).some(({ error }) => error === 'notReversible'))
+    return notReversible;
+  const stats = Object.values(instances).flatMap((instance) => instance.stats ?? []);
+  const shards = (of: 'sourceShards' | 'destinationShards'): number => new Set(stats.flatMap((one) => one[of])).size;
+  const isWhole = stats.length > 0 && stats.length === Object.keys(instances).length;
+  if (isWhole && shards('sourceShards') !== shards('destinationShards'))
+    return 'Not possible with different numbers of shards.';
+  return progress.options?.['reversible'] === false ? notReversible : null;
 }

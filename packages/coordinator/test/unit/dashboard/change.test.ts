@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { changeBetween, withChange, type Json } from '../../../src/dashboard/change.js';
-import { EventLines } from '../../../src/dashboard/page/event-lines.js';
+import { changeBetween, type Json, withChange } from '../../../src/dashboard/change.js';
+import { EventLines } from '../../../src/dashboard/fleet-stream.js';
 
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as Json);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fleetView } from '../../../src/dashboard/views/fleet-view.js';
+import { fleetRows } from '../../../src/dashboard/views/fleet-rows.js';
 import { stagedInstance, stagedMessage } from './staged-message.js';
 
 test('a large fleet shows instances that need attention first, a small one keeps its order', () => {
@@ -7,7 +7,7 @@ test('a large fleet shows instances that need attention first, a small one keeps
     const staged = Array.from({ length: size }, (_, at) => stagedInstance(`shard${at}`));
     staged[5] = stagedInstance('shard5', { problems: ['silent'] });
     staged[7] = stagedInstance('shard7', { error: 'oplogHistoryLost' });
-    const { rows } = fleetView(
+    const { rows } = fleetRows(
       stagedMessage({}, { instances: Object.fromEntries(staged.map((one) => [one.id, one])) }),
     );
     return rows.map(({ id }) => id);

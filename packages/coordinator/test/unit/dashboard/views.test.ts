@@ -1,7 +1,8 @@
-import { nextStepAfterFailure } from '@convoy/api/contract/next-step';
 import { describe, expect, test } from 'vitest';
-import { shownText } from '../../../src/dashboard/cards/namespaces-card.js';
-import { mismatchText } from '../../../src/dashboard/cards/mismatches-card.js';
+import { nextStepAfterFailure } from '@convoy/api/contract/next-step';
+import type { CommandView } from '../../../src/dashboard/message.js';
+import { mismatchText } from '../../../src/dashboard/mismatches-card.js';
+import { shownText } from '../../../src/dashboard/namespaces-card.js';
 import {
   axisLabels,
   axisTime,
@@ -9,16 +10,12 @@ import {
   rateSeries,
   seriesText,
 } from '../../../src/dashboard/views/chart-series.js';
-import { answerViews } from '../../../src/dashboard/views/answer-view.js';
-import { cutOverView } from '../../../src/dashboard/views/cut-over-view.js';
-import { fleetView } from '../../../src/dashboard/views/fleet-view.js';
+import { answerViews, cutOverView, reverseRefusal } from '../../../src/dashboard/views/cut-over-view.js';
+import { fleetRows } from '../../../src/dashboard/views/fleet-rows.js';
 import { byteRateText, bytesText, durationText, percentText } from '../../../src/dashboard/views/quantity.js';
-import { reverseRefusal } from '../../../src/dashboard/views/reversibility.js';
+import { verifierView, warningViews } from '../../../src/dashboard/views/small-views.js';
 import { stateView } from '../../../src/dashboard/views/state-view.js';
-import { verifierView } from '../../../src/dashboard/views/verifier-view.js';
-import { warningViews } from '../../../src/dashboard/views/warning-view.js';
 import { stagedInstance, stagedMessage } from './staged-message.js';
-import type { CommandView } from '../../../src/dashboard/message.js';
 
 describe('quantities', () => {
   test.each([
@@ -116,7 +113,7 @@ describe('state', () => {
 
 describe('fleet', () => {
   test('rows show rates, lag and the leader', () => {
-    const { rows, destinationShards } = fleetView(stagedMessage());
+    const { rows, destinationShards } = fleetRows(stagedMessage());
     expect(rows[0]).toMatchObject({
       id: 'a',
       leads: true,
@@ -137,7 +134,7 @@ describe('fleet', () => {
       b: stagedInstance('b', { lagTimeSeconds: 80 }),
       c: stagedInstance('c', { error: 'uniqueKeyViolation' }),
     };
-    const { rows } = fleetView(stagedMessage({}, { instances }));
+    const { rows } = fleetRows(stagedMessage({}, { instances }));
     expect(rows.map(({ trouble, tone }) => [trouble, tone])).toEqual([
       ['no heartbeat for 12 s', 'warning'],
       ['80 s behind', 'warning'],

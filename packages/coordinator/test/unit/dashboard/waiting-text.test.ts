@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { answerViews } from '../../../src/dashboard/views/answer-view.js';
-import { cutOverView } from '../../../src/dashboard/views/cut-over-view.js';
+import { answerViews, cutOverView } from '../../../src/dashboard/views/cut-over-view.js';
 import { stateView } from '../../../src/dashboard/views/state-view.js';
 import { waitingSentence } from '../../../src/dashboard/views/waiting-text.js';
 import { stagedMessage } from './staged-message.js';

@@ -3,12 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { Secret } from '@convoy/api/configuration/secret';
 import type { TimeSource } from '@convoy/api/time/time-source';
 import type { Notification } from '../../../src/notifications/notification.js';
-import { ATTEMPTS_MAX, Notifier, type NotifierDependencies } from '../../../src/notifications/notifier.js';
+import { DELIVERY_ATTEMPTS_MAX, Notifier, type NotifierDependencies } from '../../../src/notifications/notifier.js';
 import { DELIVERIES_MAX, MemoryOutbox } from '../../../src/notifications/outbox.js';
-import type { Outcome } from '../../../src/notifications/post-notification.js';
-import type { Receiver } from '../../../src/notifications/receiver.js';
+import type { Outcome, Receiver } from '../../../src/notifications/post-notification.js';
 import type { FleetSnapshot } from '../../../src/progress/members.js';
-import { NOW_MS, snapshot, type ReportChanges } from '../progress/snapshots.js';
+import { NOW_MS, type ReportChanges, snapshot } from '../progress/snapshots.js';
 
 /** A clock that tests move. */
 class VirtualClock implements TimeSource {
@@ -142,7 +141,7 @@ describe('Notifier', () => {
     await run(scenario, scenario.notifier(), 1_000);
     const pauses_ms = scenario.sent.slice(1).map(({ at_ms }, at) => at_ms - (scenario.sent[at]?.at_ms ?? 0));
     expect(pauses_ms).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, ...Array<number>(6).fill(60_000)]);
-    expect(scenario.sent).toHaveLength(ATTEMPTS_MAX);
+    expect(scenario.sent).toHaveLength(DELIVERY_ATTEMPTS_MAX);
     expect(new Set(scenario.sent.map(({ notification }) => notification.id)).size).toBe(1);
     expect(scenario.counted.at(-1)).toBe('lag abandoned');
     expect(scenario.logged.at(-1)).toMatchObject({

@@ -1,9 +1,9 @@
-import { idleFleetProgress, type FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { describe, expect, it, test } from 'vitest';
+import { type FleetProgress, idleFleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { History, TimelineEntry } from '@convoy/api/contract/history';
 import { migrationReportSchema } from '@convoy/api/contract/migration-report';
-import { describe, expect, it, test } from 'vitest';
-import { migrationReport, REPORT_ROWS_MAX, type ReportFacts } from '../../../src/report/migration-report.js';
 import { reportPage } from '../../../src/report/report-page.js';
+import { migrationReport, REPORT_ROWS_MAX, type ReportFacts } from '../../../src/report/report-routes.js';
 import { stagedInstance } from '../dashboard/staged-message.js';
 
 const none = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };

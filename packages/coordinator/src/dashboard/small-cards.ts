@@ -1,0 +1,206 @@
+import type { History, TimelineEntry } from '@convoy/api/contract/history';
+import type { Inventory, InventoryReply } from '@convoy/api/contract/inventory';
+import type { FleetLogRecord } from '@convoy/api/contract/log-record';
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
+import { byId, field, make, setList, setText } from './dom.js';
+import { showItems } from './findings.js';
+import type { FleetApi } from './fleet-api.js';
+import type { FleetMessage } from './message.js';
+import { inventoryCells, inventorySummary } from './views/inventory-view.js';
+import { logView } from './views/log-view.js';
+import { optionViews } from './views/options-view.js';
+import { countText, dateTimeText } from './views/quantity.js';
+import { verifierView, warningViews } from './views/small-views.js';
+import { hasBegun } from './views/state-view.js';
+import { verdictOf } from './views/verdict.js';
+
+/** Warnings with advice. */
+export function showWarnings(message: FleetMessage): void {
+  const views = warningViews(message);
+  const card = byId('warnings');
+  card.hidden = views.length === 0;
+  setText(byId('warning-count'), views.length === 0 ? '' : String(views.length));
+  setList(field(card, 'list'), views, {
+    key: ({ name, description }) => `${name} ${description}`,
+    create: ({ name, description, advice }) =>
+      make(
+        'li',
+        {},
+        make('strong', {}, `▲ ${name}`),
+        make('p', {}, description),
+        ...(advice === '' ? [] : [make('p', { class: 'advice' }, `→ ${advice}`)]),
+      ),
+    update: () => undefined,
+  });
+}
+
+/** Progress of the index builds. */
+export function showIndexes({ progress }: FleetMessage): void {
+  const card = byId('indexes');
+  const builds = progress.indexBuilding;
+  card.hidden = builds === null;
+  if (builds === null) return;
+  setText(field(card, 'indexes'), `${countText(builds.indexesBuilt)} of ${countText(builds.totalIndexesToBuild)}`);
+  setText(
+    field(card, 'collections'),
+    `${countText(builds.collectionsFinished)} of ${countText(builds.collectionsTotal)}`,
+  );
+  const { indexesBuilt, totalIndexesToBuild } = builds;
+  const part = totalIndexesToBuild === 0 ? 100 : (indexesBuilt / totalIndexesToBuild) * 100;
+  const fill = field(card, 'bar').firstElementChild;
+  if (fill instanceof HTMLElement) fill.style.width = `${part}%`;
+  setText(
+    field(card, 'note'),
+    part >= 100
+      ? '✓ Built. Unique and TTL indexes take their final form at the commit.'
+      : 'Building on the destination.',
+  );
+}
+
+/** Both sides of the verifier. */
+export function showVerifier(message: FleetMessage): void {
+  const card = byId('verifier');
+  const sides = verifierView(message);
+  const verdict = verdictOf(message);
+  setText(field(card, 'verdict'), sides === null ? '' : verdict.text);
+  card.hidden = !hasBegun(message);
+  field(card, 'off').hidden = sides !== null;
+  field(card, 'table').hidden = sides === null;
+  setList(field(card, 'rows'), sides ?? [], {
+    key: ({ side }) => side,
+    create: ({ side }) =>
+      make(
+        'tr',
+        {},
+        make('th', { scope: 'row' }, side),
+        ...['phase', 'documents', 'collections', 'lag'].map((name) =>
+          make('td', { 'data-field': name, class: name === 'phase' ? undefined : 'number' }),
+        ),
+      ),
+    update: (row, one) => {
+      for (const name of ['phase', 'documents', 'collections', 'lag'] as const) setText(field(row, name), one[name]);
+    },
+  });
+}
+
+/** The latest preflight checks of any instance. */
+export function showPreflight(reports: Readonly<Record<string, PublishedDetails['preflight']>>): void {
+  const card = byId('preflight');
+  const latest = Object.entries(reports).sort(([, a], [, b]) => b.at_ms - a.at_ms)[0];
+  card.hidden = latest === undefined;
+  if (latest === undefined) return;
+  const [id, report] = latest;
+  setText(
+    field(card, 'from'),
+    `${report.canStart ? '✓ No check failed' : '✕ The start was rejected'} (${id}, ${dateTimeText(report.at_ms)})`,
+  );
+  showItems(field(card, 'list'), report.items);
+}
+
+/** The options in force, as recorded at the start. */
+export function showOptions({ progress }: FleetMessage): void {
+  const card = byId('options');
+  const views = optionViews(progress.options);
+  card.hidden = views.length === 0;
+  setList(field(card, 'list'), views, {
+    key: ({ name }) => name,
+    create: ({ name }) => make('div', {}, make('dt', {}, name), make('dd', {})),
+    update: (element, { value }) => setText(element.lastElementChild ?? element, value),
+  });
+}
+
+const signs: Readonly<Record<TimelineEntry['level'], string>> = { info: '•', good: '✓', warning: '▲', bad: '✕' };
+
+/** The timeline, newest first. */
+export function showTimeline({ timeline, entriesDropped }: History): void {
+  const card = byId('timeline');
+  card.hidden = timeline.length === 0;
+  setText(
+    field(card, 'dropped'),
+    entriesDropped === 0 ? '' : `${entriesDropped} entries in the middle are not stored.`,
+  );
+  const numbered = timeline.map((entry, at) => ({ entry, key: `${entry.at_ms} ${entry.text} ${at}` }));
+  setList(field(card, 'list'), numbered.toReversed(), {
+    key: ({ key }) => key,
+    create: ({ entry }) =>
+      make(
+        'li',
+        { 'data-tone': entry.level },
+        make('time', { datetime: new Date(entry.at_ms).toISOString() }, dateTimeText(entry.at_ms)),
+        make('span', { class: 'sign', 'aria-hidden': 'true' }, signs[entry.level]),
+        make('span', {}, entry.text),
+      ),
+    update: () => undefined,
+  });
+}
+
+/** Records on the page; `convoy logs` has more. */
+const shown = 50;
+
+/** The last warnings and errors in the logs of all processes, newest first. */
+export class LogsCard {
+  constructor(private readonly api: FleetApi) {}
+
+  async refresh(): Promise<void> {
+    const { logs } = await this.api.read<{ logs: FleetLogRecord[] }>(`/api/v1/logs?limit=${shown}`);
+    const card = byId('logs');
+    card.hidden = logs.length === 0;
+    setText(byId('log-count'), logs.length === 0 ? '' : String(logs.length));
+    setList(field(card, 'list'), logs.toReversed().map(logView), {
+      key: ({ id }) => id,
+      create: ({ at, tone, level, from, event, text }) =>
+        make(
+          'li',
+          { 'data-tone': tone },
+          make('p', {}, make('strong', {}, `${tone === 'bad' ? '✕' : '▲'} ${event}`), ` ${level} · ${from} · ${at}`),
+          make('p', {}, text),
+        ),
+      update: () => undefined,
+    });
+  }
+}
+
+/** The clusters change slowly, and each reading takes commands on both. */
+const refresh_ms = 60_000;
+
+const columns = ['source', 'destination', 'action', 'description'] as const;
+
+/** The table of what both clusters have besides data. */
+export class InventoryCard {
+  readonly #card = byId('inventory');
+  #readAt_ms = -Infinity;
+
+  constructor(private readonly api: FleetApi) {}
+
+  /** Reads it again if it is old. */
+  async refresh(): Promise<void> {
+    if (performance.now() - this.#readAt_ms < refresh_ms) return;
+    this.#readAt_ms = performance.now();
+    const { inventory } = await this.api.readSlowly<InventoryReply>('/api/v1/inventory');
+    this.#show(inventory);
+  }
+
+  #show(inventory: Inventory): void {
+    this.#card.hidden = inventory.rows.length === 0;
+    setText(field(this.#card, 'summary'), inventorySummary(inventory));
+    setText(field(this.#card, 'source-name'), `On ${inventory.source}`);
+    setText(field(this.#card, 'destination-name'), `On ${inventory.destination}`);
+    setList(field(this.#card, 'rows'), inventory.rows, {
+      key: ({ kind, name }) => `${kind} ${name}`,
+      create: (row) => {
+        const { kind, name } = inventoryCells(row);
+        return make(
+          'tr',
+          {},
+          make('td', {}, kind),
+          make('th', { scope: 'row', class: 'name', title: name }, name),
+          ...columns.map((column) => make('td', { 'data-field': column })),
+        );
+      },
+      update: (element, row) => {
+        const cells = inventoryCells(row);
+        for (const column of columns) setText(field(element, column), cells[column]);
+      },
+    });
+  }
+}
