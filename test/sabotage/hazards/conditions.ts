@@ -24,24 +24,24 @@ export const conditionHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'regular expressions',
-        file: instance('bson/condition.ts'),
+        file: instance('bson/sent-value.ts'),
         symbol: 'isConditionAt',
         find: 'if (type === elementType.regex) return true;',
         replace: 'if (type === elementType.regex) return false;',
         tests: [
-          instanceTest('bson/condition.test.ts', 'would be a condition, and bounds no zone: %j'),
+          instanceTest('bson/sent-value.test.ts', 'would be a condition, and bounds no zone: %j'),
           oneDocument,
           followed,
         ],
       },
       {
         takesOut: 'documents with operators',
-        file: instance('bson/condition.ts'),
+        file: instance('bson/sent-value.ts'),
         symbol: 'isConditionAt',
         find: 'if (isEmpty || bytes[start + 5] !== dollar) return false;',
         replace: 'if (isEmpty || bytes[start + 5] !== dollar || type === elementType.document) return false;',
         tests: [
-          instanceTest('bson/condition.test.ts', 'would be a condition, and bounds no zone: %j'),
+          instanceTest('bson/sent-value.test.ts', 'would be a condition, and bounds no zone: %j'),
           oneDocument,
           followed,
         ],
@@ -68,7 +68,7 @@ export const conditionHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the exceptions from lists of `_id`s',
-        file: instance('cluster/id-filter.ts'),
+        file: instance('bson/id.ts'),
         symbol: 'idFilter',
         find: '.filter((id) => !isCondition(id))',
         replace: '.filter((id) => !isCondition(id) || id.type > 0)',

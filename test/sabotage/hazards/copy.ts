@@ -26,7 +26,7 @@ export const copyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the owner; the first one is taken instead',
-        file: instance('bson/chunk-map.ts'),
+        file: instance('bson/shard-key.ts'),
         symbol: 'owns',
         find: 'return this.ownerOf(document, source) === shard;',
         replace: 'return this.ownerOf(document, source) !== undefined && shard !== undefined;',

@@ -28,7 +28,7 @@ export const keyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'numbers of all types as one place of the order',
-        file: instance('bson/compare.ts'),
+        file: instance('bson/order.ts'),
         symbol: 'compareRaw',
         find: 'const types = place - canonicalType(b.type);',
         replace: 'const types = a.type - b.type;',
@@ -132,7 +132,7 @@ export const keyHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'numbers of all types as one class',
-        file: instance('bson/id-class.ts'),
+        file: instance('bson/id.ts'),
         symbol: 'classText',
         find: 'case elementType.decimal: return `#${numberText(value)}`;',
         replace: 'case elementType.decimal: return `#${value.type}${numberText(value)}`;',
@@ -140,7 +140,7 @@ export const keyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'collations',
-        file: instance('bson/id-class.ts'),
+        file: instance('bson/id.ts'),
         symbol: 'idClass',
         find: 'if (collated && containsString(value)) return collatedClass;',
         replace: 'void [collated, containsString, collatedClass];',
@@ -240,8 +240,8 @@ export const keyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the inner bounds below MaxKey',
-        file: instance('copy/copy-partition.ts'),
-        symbol: 'isBoundary',
+        file: instance('bson/id.ts'),
+        symbol: 'mayBound',
         find: ' && id.type !== elementType.maxKey',
         replace: '',
         tests: [instanceTest('copy/partitions.test.ts', 'is not split at MaxKey, where its last range ends')],
@@ -296,7 +296,7 @@ export const keyHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the digits behind the 34th',
-        file: instance('bson/decimal.ts'),
+        file: instance('bson/order.ts'),
         symbol: 'exactDouble',
         find: 'normalised(signed * 5n ** BigInt(-power), power);',
         replace: 'normalised((signed * 5n ** BigInt(-power)) / 10n ** 21n, power + 21);',

@@ -347,7 +347,7 @@ export const shardingHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the exception',
-        file: instance('bson/number.ts'),
+        file: instance('bson/order.ts'),
         symbol: 'integerForHash',
         find: 'if (binary === twoTo63) return longMin;',
         replace: 'if (binary === twoTo63 && value.type < 0) return longMin;',

@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { isConditionAt } from '../bson/condition.js';
+import { isConditionAt, hasZeroTimestamp } from '../bson/sent-value.js';
 import { cstringEnd, elementEnd, isNamed } from '../bson/scan.js';
 import { fullKeyFilter, isOfId, isPlainCondition, type ShardKeyField } from '../bson/shard-key.js';
-import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';

@@ -1,4 +1,4 @@
-import { idClass } from '../bson/id-class.js';
+import { idClass } from '../bson/id.js';
 import { type ByteBudget, Condition } from '../async/waiting.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import { ownedEvent } from '../store/owned-event.js';

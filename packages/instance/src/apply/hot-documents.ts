@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { HotDocument as ReportedHotDocument } from '@convoy/api/contract/hot-documents';
-import { idClass } from '../bson/id-class.js';
+import { idClass } from '../bson/id.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import type { Clock } from '../async/clock.js';
 import type { SyncedCollection } from '../store/synced-collection.js';

@@ -1,9 +1,9 @@
 import { DocumentBuilder } from './build.js';
-import { isCondition, isConditionAt, isKeyBound } from './condition.js';
+import { compareRaw, integerForHash } from './order.js';
+import { isCondition, isConditionAt, isKeyBound } from './sent-value.js';
 import { elementType } from './element-type.js';
-import { hashElement, hashValue } from './hash.js';
-import type { Halves } from './md5-block.js';
-import { findElement, findPath, nullValue, type RawElement, RawValue, rawValue } from './scan.js';
+import { hashElement, hashValue, type Halves } from './hash.js';
+import { findElement, findPath, nullValue, type RawElement, RawValue, rawValue, findValue } from './scan.js';
 
 /** One field of a shard key; `field` may be a dotted path. */
 export interface ShardKeyField {
@@ -65,7 +65,7 @@ export function keyBound(key: ReadonlyMap<string, unknown>, values: readonly Raw
 const nullElement: RawElement = { type: elementType.null, start: 0, end: 0 };
 
 /** The hash of a document's one hashed shard-key field. */
-export function hashOfField(document: Uint8Array, { field }: ShardKeyField, source: KeySource, result: Halves): void {
+function hashOfField(document: Uint8Array, { field }: ShardKeyField, source: KeySource, result: Halves): void {
   hashElement(document, plainElement(document, field, source) ?? nullElement, result);
 }
 
@@ -124,4 +124,116 @@ export function upsertStatesKey(document: Uint8Array, key: readonly ShardKeyFiel
     if (element === null) return !isOfId(field);
     return element.type !== elementType.undefined && isKeyBound(rawValue(document, element));
   });
+}
+
+/** A chunk: its lower bound (BSON bytes, one value per shard-key field) and its owner. */
+interface ChunkBounds {
+  min: Uint8Array;
+  shard: string;
+}
+
+interface Range {
+  min: RawValue[];
+  shard: string;
+}
+
+/** Finds the shard that owns a document of one sharded collection. */
+export class ChunkMap {
+  private readonly ranges: Range[];
+  /** Set if the key is a single hashed field. */
+  private readonly hashed: { field: ShardKeyField; ranges: HashedRanges } | null;
+  /** The hash of the document being looked up; reused. */
+  private readonly hash: Halves = { high: 0, low: 0 };
+
+  /**
+   * @param chunks all chunks of the collection in any order, without gaps
+   * @throws RangeError when there are none
+   */
+  constructor(
+    private readonly key: readonly ShardKeyField[],
+    chunks: readonly ChunkBounds[],
+  ) {
+    if (chunks.length === 0) throw new RangeError('A sharded collection has at least one chunk');
+    const ranges = chunks.map(({ min, shard }) => ({
+      min: key.map(({ field }) => findValue(min, field) ?? nullValue),
+      shard,
+    }));
+    this.ranges = ranges.sort((a, b) => compareKeys(a.min, b.min));
+    const [field] = key;
+    const isHashed = key.length === 1 && field?.hashed === true;
+    this.hashed = isHashed ? { field, ranges: new HashedRanges(this.ranges.map(({ min }) => min[0])) } : null;
+  }
+
+  /** The id of the shard that owns a document, or a change event's document key. */
+  ownerOf(document: Uint8Array, source: KeySource = 'document'): string {
+    if (this.hashed !== null) {
+      hashOfField(document, this.hashed.field, source, this.hash);
+      return this.rangeAt(this.hashed.ranges.positionOf(this.hash)).shard;
+    }
+    const key = shardKeyOf(document, this.key, source);
+    return this.lastWhere((position) => compareKeys(this.rangeAt(position).min, key) <= 0).shard;
+  }
+
+  owns(document: Uint8Array, shard: string, source: KeySource = 'document'): boolean {
+    return this.ownerOf(document, source) === shard;
+  }
+
+  /** The last range whose lower bound is at most the key; the first range has no lower bound. */
+  private lastWhere(isAtMost: (position: number) => boolean): Range {
+    let low = 0;
+    let high = this.ranges.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (isAtMost(middle)) low = middle;
+      else high = middle - 1;
+    }
+    return this.rangeAt(low);
+  }
+
+  private rangeAt(position: number): Range {
+    const range = this.ranges[position];
+    if (range === undefined) throw new RangeError(`No chunk at ${position}`);
+    return range;
+  }
+}
+
+function compareKeys(a: readonly RawValue[], b: readonly RawValue[]): number {
+  for (let position = 0; position < a.length; position += 1) {
+    const [left, right] = [a[position], b[position]];
+    if (left === undefined || right === undefined) break;
+    const order = compareRaw(left, right);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+/** The lowest 64-bit integer. */
+const hashMin = -(2n ** 63n);
+
+/** Finds the range of a hash, for a key that is one hashed field; allocates nothing per document. */
+export class HashedRanges {
+  readonly #high: Int32Array;
+  readonly #low: Uint32Array;
+
+  /** @param lowest the lower bound of each range, ascending: integers, and MinKey for the lowest */
+  constructor(lowest: readonly (RawValue | undefined)[]) {
+    const hashes = lowest.map((bound) =>
+      bound === undefined || bound.type === elementType.minKey ? hashMin : integerForHash(bound),
+    );
+    this.#high = Int32Array.from(hashes, (hash) => Number(hash >> 32n));
+    this.#low = Uint32Array.from(hashes, (hash) => Number(hash & 0xffff_ffffn));
+  }
+
+  /** Position of the range that holds a hash: the last one whose lower bound is at most the hash. */
+  positionOf({ high, low }: Readonly<Halves>): number {
+    let first = 0;
+    let last = this.#high.length - 1;
+    while (first < last) {
+      const middle = (first + last + 1) >>> 1;
+      const bound = this.#high[middle] ?? 0;
+      if (bound < high || (bound === high && (this.#low[middle] ?? 0) <= low)) first = middle;
+      else last = middle - 1;
+    }
+    return first;
+  }
 }

@@ -1,6 +1,7 @@
-import { findValue, ownedValue, type RawValue } from '../bson/scan.js';
-import type { NodeClient } from './node-client.js';
+import { compareIds } from '../bson/id.js';
+import { findValue, ownedValue, type RawValue, minKey } from '../bson/scan.js';
 import { codeOf } from './failure.js';
+import type { NodeClient } from './node-client.js';
 
 /**
  * At most `size` `_id`s of random documents, unsorted. Copy and verifier divide large collections at them.
@@ -40,4 +41,21 @@ export async function sampleIdsOrNone(
     if (codeOf(error) === null) throw error;
     return [];
   }
+}
+
+/**
+ * Cuts a random sample into ranges of about equal size and returns the bounds between them, ascending.
+ * @param sample in any order
+ * @param parts wanted number of ranges; a small sample, or one of equal values, gives fewer
+ */
+export function evenBounds(sample: readonly RawValue[], parts: number): RawValue[] {
+  const ordered = [...sample].sort(compareIds);
+  const bounds: RawValue[] = [];
+  for (let part = 1; part < parts; part += 1) {
+    const value = ordered[Math.floor((ordered.length * part) / parts)];
+    // No range is empty: servers refuse bounds that do not ascend.
+    const before = bounds.at(-1) ?? minKey;
+    if (value !== undefined && compareIds(before, value) < 0) bounds.push(value);
+  }
+  return bounds;
 }

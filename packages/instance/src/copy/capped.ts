@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { ownedValue, type RawValue } from '../bson/scan.js';
-import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
+import { hasZeroTimestamp } from '../bson/sent-value.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import { BatchSize } from '../cluster/batch-size.js';
 import type { RawCursor } from '../cluster/node-client.js';

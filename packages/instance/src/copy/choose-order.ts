@@ -1,9 +1,9 @@
 import type { CopyOrder, CopyOrderReason } from '@convoy/api/contract/copy-order';
-import { compareRaw } from '../bson/compare.js';
-import { isLossless } from '../bson/lossless.js';
+import { compareRaw } from '../bson/order.js';
+import { isLossless } from '../bson/sent-value.js';
 import { findValue, type RawValue } from '../bson/scan.js';
 import { codeOf } from '../cluster/failure.js';
-import { idFilter } from '../cluster/id-filter.js';
+import { idFilter } from '../bson/id.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { sampleIdsOrNone } from '../cluster/sample-ids.js';
 import type { SyncedCollection } from '../store/synced-collection.js';

@@ -1,13 +1,10 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { elementType } from '../bson/element-type.js';
-import { containsString, idClass } from '../bson/id-class.js';
-import { isLossless } from '../bson/lossless.js';
+import { idClass, mayBound } from '../bson/id.js';
 import type { RawValue } from '../bson/scan.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import { mayReadLater } from '../cluster/failure.js';
 import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
-import type { SyncedCollection } from '../store/synced-collection.js';
 import { untilCopied } from './attempts.js';
 import type { PartitionCopy } from './copy-dependencies.js';
 import { PartitionReader } from './partition-reader.js';
@@ -114,7 +111,7 @@ async function pump(attempt: Attempt): Promise<Partition | null> {
       first !== undefined &&
       lastSent !== null &&
       differ(lastSent, first) &&
-      isBoundary(idOf(first), table.collection)
+      mayBound(idOf(first), table.collection.collated)
     ) {
       await writer.finish();
       return splitOff(attempt, idOf(first));
@@ -131,14 +128,6 @@ function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawVa
   const rest = table.splitAt(partition, boundary, wasDirty);
   deps.stream.release(table, partition.takeBuffered());
   return rest;
-}
-
-/**
- * Whether an `_id` can bound two partitions: it can be sent to servers unchanged, all clients find the same `_id`s
- * below it, and it is not MaxKey, where the range before it would end.
- */
-function isBoundary(id: RawValue, { collated }: SyncedCollection): boolean {
-  return isLossless(id) && id.type !== elementType.maxKey && !(collated && containsString(id));
 }
 
 function differ(a: Uint8Array, b: Uint8Array): boolean {

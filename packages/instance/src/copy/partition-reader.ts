@@ -1,7 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { elementType } from '../bson/element-type.js';
-import { compareRaw } from '../bson/compare.js';
-import { isLossless } from '../bson/lossless.js';
+import { compareRaw } from '../bson/order.js';
+import { isLossless } from '../bson/sent-value.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { RawCursor } from '../cluster/node-client.js';

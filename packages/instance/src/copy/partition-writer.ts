@@ -1,7 +1,7 @@
 import { replaceStatement } from '../bson/build.js';
 import { findValue, type RawValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
-import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
+import { hasZeroTimestamp } from '../bson/sent-value.js';
 import type { RawWrite, WriteOutcome } from '../cluster/node-client.js';
 import type { Partition } from '../store/partition.js';
 import type { RereadRequest, RereadReason } from '../store/reread-set.js';

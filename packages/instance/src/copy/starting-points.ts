@@ -1,4 +1,4 @@
-import { compareRaw } from '../bson/compare.js';
+import { compareRaw } from '../bson/order.js';
 import type { RawValue } from '../bson/scan.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { codeOf, sampleFoundDuplicatesCode } from '../cluster/failure.js';

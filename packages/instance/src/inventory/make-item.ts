@@ -1,5 +1,5 @@
 import { type Document, MongoServerError } from 'mongodb';
-import { losslessDocument } from '../bson/lossless.js';
+import { losslessDocument } from '../bson/sent-value.js';
 import { setZone } from '../catalog/make/place-chunks.js';
 import { readConfig } from '../catalog/read/read-sharding.js';
 import { codeOf, duplicateKeyCode } from '../cluster/failure.js';

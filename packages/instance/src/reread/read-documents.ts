@@ -1,9 +1,8 @@
 import type { Document } from 'mongodb';
-import { idClass } from '../bson/id-class.js';
+import { idClass, idFilter } from '../bson/id.js';
 import { findValue } from '../bson/scan.js';
 import { batchesOf } from '../cluster/batches.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import { idFilter } from '../cluster/id-filter.js';
 import { matchingAll } from '../cluster/matching-all.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { openAtTime, openPresent, readTarget } from '../cluster/snapshot-read.js';

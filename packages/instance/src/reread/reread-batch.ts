@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { deleteStatement, replaceStatement } from '../bson/build.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
-import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
+import { hasZeroTimestamp } from '../bson/sent-value.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import type { RawWrite, WriteOutcome } from '../cluster/node-client.js';
 import { CollectionAbsentError, historyIncompleteCode } from '../cluster/failure.js';

@@ -1,6 +1,6 @@
 import type { CopyOrder, CopyOrderReason } from '@convoy/api/contract/copy-order';
 import type { Document } from 'mongodb';
-import { compareRaw } from '../bson/compare.js';
+import { compareRaw } from '../bson/order.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { type IdRange, Partition, wholeRange } from './partition.js';
 import { RecordScan } from './record-scan.js';

@@ -1,6 +1,6 @@
 import type { Binary, Document, Timestamp } from 'mongodb';
 import { maxKey, minKey, ownedValue, type RawValue } from '../bson/scan.js';
-import { restoredValue, storedValue } from '../bson/stored-value.js';
+import { restoredValue, storedValue } from '../bson/sent-value.js';
 import type { ChangeEvent } from './change-event.js';
 import { RecordScan, type RecordToken } from './record-scan.js';
 import { restoredTime, storedTime } from './stored-time.js';

@@ -1,8 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Binary, Document } from 'mongodb';
-import { idClass } from '../bson/id-class.js';
+import { idClass } from '../bson/id.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
-import { restoredValue, storedValue } from '../bson/stored-value.js';
+import { restoredValue, storedValue } from '../bson/sent-value.js';
 import { type ByteBudget, Condition } from '../async/waiting.js';
 import type { ChangeEvent } from './change-event.js';
 import { ownedEvent } from './owned-event.js';

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { compareRaw } from '../../src/bson/compare.js';
+import { compareRaw } from '../../src/bson/order.js';
 import { elementType } from '../../src/bson/element-type.js';
 import { encodeValue, maxKey, type RawValue } from '../../src/bson/scan.js';
 

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { losslessDocument } from '../../bson/lossless.js';
+import { losslessDocument } from '../../bson/sent-value.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
 import { mapBounded } from '../../async/together.js';

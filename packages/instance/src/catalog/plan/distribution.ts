@@ -1,7 +1,6 @@
 import { BSON } from 'mongodb';
-import { isKeyBound } from '../../bson/condition.js';
+import { isKeyBound, isLossless } from '../../bson/sent-value.js';
 import { elementType } from '../../bson/element-type.js';
-import { isLossless } from '../../bson/lossless.js';
 import { elementsOf, encodeValue, maxKey, minKey, rawValue, RawValue } from '../../bson/scan.js';
 import { keyBound } from '../../bson/shard-key.js';
 import { ownershipRanges } from '../chunk-ranges.js';

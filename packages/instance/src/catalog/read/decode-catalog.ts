@@ -1,7 +1,7 @@
 import { BSON, type Document } from 'mongodb';
 import { DocumentBuilder } from '../../bson/build.js';
 import { elementType } from '../../bson/element-type.js';
-import { isLossless, losslessValue } from '../../bson/lossless.js';
+import { isLossless, losslessValue } from '../../bson/sent-value.js';
 import {
   elementsOf,
   findElement,

@@ -1,7 +1,6 @@
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { compareRaw } from '../../bson/compare.js';
-import { isKeyBound } from '../../bson/condition.js';
-import { isLossless } from '../../bson/lossless.js';
+import { compareRaw } from '../../bson/order.js';
+import { isKeyBound, isLossless } from '../../bson/sent-value.js';
 import { findValue, maxKey, minKey, nullValue, ownedValue, type RawValue } from '../../bson/scan.js';
 import { keyBound } from '../../bson/shard-key.js';
 import type { KeyPattern } from '../key-pattern.js';

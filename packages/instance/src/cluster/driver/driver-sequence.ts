@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { BSON } from 'mongodb';
 import { elementType } from '../../bson/element-type.js';
-import { isLossless, losslessDocument } from '../../bson/lossless.js';
+import { isLossless, losslessDocument } from '../../bson/sent-value.js';
 import { RawValue } from '../../bson/scan.js';
 import { SectionBuffers } from './section-buffers.js';
 

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
 import { batchesOf } from '../batches.js';
 import { matchingAll } from '../matching-all.js';
-import { idClass } from '../../bson/id-class.js';
-import { isLossless, losslessValue } from '../../bson/lossless.js';
-import { bufferOf, findValue, int32At, nullValue, ownedValue, type RawValue } from '../../bson/scan.js';
+import { idOrNull, idClass, isSendable } from '../../bson/id.js';
+import { losslessValue } from '../../bson/sent-value.js';
+import { bufferOf, int32At, ownedValue, type RawValue } from '../../bson/scan.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
 import { codeOf, CursorLostError, objectTooLargeCode } from '../failure.js';
 import { openIdRange } from '../id-range.js';
@@ -183,11 +183,11 @@ function openIds(open: Open, command: Document, after: RawValue | null, options:
 
 /** A copy of a document's `_id`: it is needed after its reply is gone. */
 function idIn(document: Uint8Array): RawValue {
-  return ownedValue(findValue(document, '_id') ?? nullValue);
+  return ownedValue(idOrNull(document));
 }
 
 function sendable(id: RawValue): unknown {
-  if (!isLossless(id)) throw new RangeError('an _id beside a document that is too large to be ordered cannot be sent');
+  if (!isSendable(id)) throw new RangeError('an _id beside a document that is too large to be ordered cannot be sent');
   return losslessValue(id);
 }
 

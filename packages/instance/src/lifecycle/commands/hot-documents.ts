@@ -1,7 +1,7 @@
 import { type HotDocument, hottest } from '@convoy/api/contract/hot-documents';
 import { asUnavailable } from '../../cluster/connection-failure.js';
 import { retryingFor } from '../../async/retry.js';
-import { restoredValue } from '../../bson/stored-value.js';
+import { restoredValue } from '../../bson/sent-value.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { engineFailures } from '../../store/retryable.js';
 import { Metadata } from '../../store/metadata.js';

@@ -1,4 +1,4 @@
-import { storedValue } from '../../bson/stored-value.js';
+import { storedValue } from '../../bson/sent-value.js';
 import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
 import { heldWarning, isHeld } from '../migration/commit-awaited.js';
 import { type LeaderDependencies, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';

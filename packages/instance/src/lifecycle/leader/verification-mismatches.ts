@@ -1,6 +1,6 @@
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { Binary, Document } from 'mongodb';
-import { restoredValue } from '../../bson/stored-value.js';
+import { restoredValue } from '../../bson/sent-value.js';
 import type { Metadata } from '../../store/metadata.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { idJson } from '../../verify/standalone/described-mismatch.js';

@@ -1,5 +1,5 @@
 import { type HotDocument, hottest } from '@convoy/api/contract/hot-documents';
-import { storedValue } from '../../bson/stored-value.js';
+import { storedValue } from '../../bson/sent-value.js';
 import type { StoredHotDocument } from '../../store/task-record.js';
 import type { TaskStats } from './task-stats.js';
 

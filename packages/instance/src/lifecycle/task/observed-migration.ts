@@ -1,9 +1,8 @@
 import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
-import { evenBounds } from '../../bson/even-bounds.js';
-import { isLossless } from '../../bson/lossless.js';
+import { evenBounds, sampleIds } from '../../cluster/sample-ids.js';
+import { isLossless } from '../../bson/sent-value.js';
 import type { RawValue } from '../../bson/scan.js';
 import { codeOf } from '../../cluster/failure.js';
-import { sampleIds } from '../../cluster/sample-ids.js';
 import { partitionsName } from '../../store/task-storage.js';
 import type { CollectionToVerify } from '../../verify/embedded/verification-plan.js';
 import type { CatalogToVerify, MigrationToVerify } from '../../verify/embedded/verifier-dependencies.js';

@@ -1,8 +1,7 @@
 import type { CopyOrderReason } from '@convoy/api/contract/copy-order';
-import { ChunkMap } from '../../bson/chunk-map.js';
-import { compareRaw } from '../../bson/compare.js';
+import { ChunkMap, type KeySource, shardKeyFields } from '../../bson/shard-key.js';
+import { compareRaw } from '../../bson/order.js';
 import { findValue, maxKey, minKey } from '../../bson/scan.js';
-import { type KeySource, shardKeyFields } from '../../bson/shard-key.js';
 import { cappedWithFilter } from '../../catalog/document-filter.js';
 import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceFilter } from '../../catalog/namespace-filter.js';

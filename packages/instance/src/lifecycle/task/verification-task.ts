@@ -1,5 +1,5 @@
 import type { Binary, Timestamp } from 'mongodb';
-import { restoredValue } from '../../bson/stored-value.js';
+import { restoredValue } from '../../bson/sent-value.js';
 import { expires } from '../../catalog/expires.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';

@@ -1,4 +1,5 @@
-import { compareGroup, idOf, kindOf, type MismatchKind } from './compare-group.js';
+import { idOrNull } from '../../bson/id.js';
+import { compareGroup, kindOf, type MismatchKind } from './compare-group.js';
 import { differingPaths, type PathDifference } from './differing-paths.js';
 import { findDocuments, findOnBothSides, type FoundDocuments, type Lookup, lookupName } from './find-documents.js';
 import type { Sides } from './sides.js';
@@ -104,7 +105,7 @@ async function mismatchesOf(
   const there = sides.destination.documents ?? (await readSingle(lookups.destination, suspect));
   return compareGroup(here, there).map(({ kind, source, destination }) => ({
     kind,
-    id: ownedValue(idOf(source ?? destination ?? new Uint8Array())),
+    id: ownedValue(idOrNull(source ?? destination ?? new Uint8Array())),
     paths: source === null || destination === null ? [] : differingPaths(source, destination),
     firstSeen_ms: suspect.firstSeen_ms,
     lastSeen_ms: now_ms,

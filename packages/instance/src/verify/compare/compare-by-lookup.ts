@@ -1,6 +1,7 @@
 import { ownedValue, type RawValue } from '../../bson/scan.js';
 import { batchesOf } from '../../cluster/batches.js';
-import { digestOf, idOf, kindOf } from './compare-group.js';
+import { idOrNull } from '../../bson/id.js';
+import { digestOf, kindOf } from './compare-group.js';
 import type { Finding } from './compare-range.js';
 import { findCommand, type Lookup, findDocuments, lookupName } from './find-documents.js';
 
@@ -47,13 +48,18 @@ async function* documentsOf(deps: Lookup): AsyncGenerator<Uint8Array[]> {
 }
 
 function grouped(documents: readonly Uint8Array[]): Map<string, Uint8Array[]> {
-  return Map.groupBy(documents, (document) => lookupName(idOf(document)));
+  return Map.groupBy(documents, (document) => lookupName(idOrNull(document)));
 }
 
 function idsOf(groups: ReadonlyMap<string, readonly Uint8Array[]>): RawValue[] {
-  return [...groups.values()].map(([first]) => idOf(first ?? new Uint8Array()));
+  return [...groups.values()].map(([first]) => idOrNull(first ?? new Uint8Array()));
 }
 
 function findingOf([first]: readonly Uint8Array[], source: string, destination: string): Finding {
-  return { id: ownedValue(idOf(first ?? new Uint8Array())), kind: kindOf(source, destination), source, destination };
+  return {
+    id: ownedValue(idOrNull(first ?? new Uint8Array())),
+    kind: kindOf(source, destination),
+    source,
+    destination,
+  };
 }

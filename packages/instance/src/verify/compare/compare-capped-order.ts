@@ -1,9 +1,9 @@
 import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
-import { batchesOf } from '../../cluster/batches.js';
-import { idOf } from './compare-group.js';
+import { batchesOf } from '../../cluster/reads.js';
 import type { Retrying } from '../../async/retry.js';
 import { findCommand, findDocuments, type Lookup, lookupName } from './find-documents.js';
 import type { Sides } from './sides.js';
+import { idOrNull } from '../../bson/id.js';
 
 /**
  * Whether the documents of a capped collection were inserted in the same order on both sides. It ignores documents that
@@ -57,5 +57,5 @@ async function* idsOf(deps: Lookup): AsyncGenerator<RawValue, void> {
     { signal },
   );
   for await (const { documents } of batchesOf(cursor, signal))
-    for (const document of documents) yield ownedValue(idOf(document));
+    for (const document of documents) yield ownedValue(idOrNull(document));
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { bufferOf, findValue, nullValue, type RawValue } from '../../bson/scan.js';
+import { idOrNull } from '../../bson/id.js';
+import { bufferOf } from '../../bson/scan.js';
 
 /** What can be wrong with a document of the destination. */
 export type MismatchKind = 'missingOnDestination' | 'extraOnDestination' | 'different';
@@ -14,11 +15,6 @@ interface DocumentDifference {
   kind: MismatchKind;
   source: Uint8Array | null;
   destination: Uint8Array | null;
-}
-
-/** The `_id` of a document as a view; BSON's null if there is none. */
-export function idOf(document: Uint8Array): RawValue {
-  return findValue(document, '_id') ?? nullValue;
 }
 
 /**
@@ -65,8 +61,8 @@ function takePairs(
 }
 
 function sameId(a: Uint8Array, b: Uint8Array): boolean {
-  const idA = idOf(a);
-  const idB = idOf(b);
+  const idA = idOrNull(a);
+  const idB = idOrNull(b);
   return idA.type === idB.type && bufferOf(idA.bytes).equals(idB.bytes);
 }
 

@@ -1,7 +1,6 @@
-import { compareRaw } from '../../bson/compare.js';
-import { isLossless } from '../../bson/lossless.js';
 import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
-import { compareGroup, digestOf, idOf, type MismatchKind } from './compare-group.js';
+import { idOrNull, compareIds, isSendable } from '../../bson/id.js';
+import { compareGroup, digestOf, type MismatchKind } from './compare-group.js';
 import type { OrderedDocuments } from './ordered-documents.js';
 
 /** An `_id` whose documents differed at one check; later checks decide whether they really differ. */
@@ -47,7 +46,7 @@ export async function compareRange(
       await handOn();
       await Promise.all([source.fill(), destination.fill()]);
       const next = lowestId(source.current, destination.current);
-      if (next !== null && isLossless(next)) await observer.reached(ownedValue(next));
+      if (next !== null && isSendable(next)) await observer.reached(ownedValue(next));
     }
     passEqual(source, destination);
     if (source.wantsBatch || destination.wantsBatch) continue;
@@ -72,10 +71,10 @@ function sameAtHand({ current: here }: OrderedDocuments, { current: there }: Ord
 }
 
 function lowestId(here: Uint8Array | undefined, there: Uint8Array | undefined): RawValue | null {
-  if (here === undefined) return there === undefined ? null : idOf(there);
-  if (there === undefined) return idOf(here);
-  const [a, b] = [idOf(here), idOf(there)];
-  return compareRaw(a, b) <= 0 ? a : b;
+  if (here === undefined) return there === undefined ? null : idOrNull(there);
+  if (there === undefined) return idOrNull(here);
+  const [a, b] = [idOrNull(here), idOrNull(there)];
+  return compareIds(a, b) <= 0 ? a : b;
 }
 
 /** Takes and compares all documents of the lowest current `_id`. */

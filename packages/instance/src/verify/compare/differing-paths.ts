@@ -1,6 +1,5 @@
-import { elementType } from '../../bson/element-type.js';
+import { elementType, typeName } from '../../bson/element-type.js';
 import { bufferOf, elementsOf, type NamedElement } from '../../bson/scan.js';
-import { typeName } from '../../bson/type-name.js';
 import { isWellFormed } from '../../bson/utf8.js';
 
 /** One place in which two documents differ; names and types, never values. */

@@ -1,14 +1,13 @@
 import type { Document } from 'mongodb';
-import { idClass } from '../../bson/id-class.js';
+import { idClass, idFilter, idOrNull } from '../../bson/id.js';
 import type { RawValue } from '../../bson/scan.js';
 import { batchesOf } from '../../cluster/batches.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { commandBytesMax, partsWithin } from '../../cluster/driver/write-limits.js';
-import { idFilter } from '../../cluster/id-filter.js';
 import { matchingAll } from '../../cluster/matching-all.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
-import { documentDigest, idOf, joinedDigest } from './compare-group.js';
+import { documentDigest, joinedDigest } from './compare-group.js';
 import type { KnownTimes, Side, Sides } from './sides.js';
 
 /** What one side has of an `_id`. */
@@ -80,7 +79,7 @@ export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Pro
     for await (const batch of batchesOf(cursor, signal)) {
       const keeps = groups.size === 1 || readBytes <= keptBytesMax;
       for (const document of batch.documents) {
-        const name = lookupName(idOf(document));
+        const name = lookupName(idOrNull(document));
         if (names.has(name)) groups.get(name)?.add(document, keeps);
       }
       readBytes += batch.bytes;

@@ -1,15 +1,11 @@
 import type { Document } from 'mongodb';
-import { compareRaw } from '../../bson/compare.js';
-import { isLossless } from '../../bson/lossless.js';
 import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
-import { BatchSize } from '../../cluster/batch-size.js';
-import { matchingAll } from '../../cluster/matching-all.js';
+import { BatchSize, matchingAll, ResumableCursor } from '../../cluster/reads.js';
 import type { NodeClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { type OpenFind, openIdRange } from '../../cluster/id-range.js';
-import { ResumableCursor } from '../../cluster/resumable-cursor.js';
 import type { Retrying } from '../../async/retry.js';
-import { idOf } from './compare-group.js';
+import { idOrNull, compareIds, isSendable } from '../../bson/id.js';
 
 /** What one side of a comparison reads. */
 export interface OrderedRead {
@@ -92,7 +88,7 @@ export class OrderedDocuments {
     for (;;) {
       await this.fill();
       const document = this.current;
-      if (document === undefined || compareRaw(idOf(document), wanted) !== 0) return group;
+      if (document === undefined || compareIds(idOrNull(document), wanted) !== 0) return group;
       group.push(document);
       this.at += 1;
     }
@@ -117,19 +113,19 @@ export class OrderedDocuments {
   #remember(documents: readonly Uint8Array[]): void {
     const last = documents.at(-1);
     if (last === undefined) return;
-    const id = idOf(last);
-    if (this.#last === null || compareRaw(id, this.#last) !== 0) this.#lastGroup = [];
+    const id = idOrNull(last);
+    if (this.#last === null || compareIds(id, this.#last) !== 0) this.#lastGroup = [];
     this.#last = ownedValue(id);
     for (let position = documents.length - 1; position >= 0; position -= 1) {
       const document = documents[position];
-      if (document === undefined || compareRaw(idOf(document), this.#last) !== 0) return;
+      if (document === undefined || compareIds(idOrNull(document), this.#last) !== 0) return;
       this.#lastGroup.push(document);
     }
   }
 
   #isFresh(document: Uint8Array): boolean {
     if (this.#last === null) return true;
-    const order = compareRaw(idOf(document), this.#last);
+    const order = compareIds(idOrNull(document), this.#last);
     return order > 0 || (order === 0 && !this.#lastGroup.some((known) => bufferOf(known).equals(document)));
   }
 
@@ -149,7 +145,7 @@ export class OrderedDocuments {
   #open(): Promise<RawCursor> {
     this.#reopened = this.#last !== null;
     const { database, collection, lower, upper, after, filter } = this.read;
-    const min = this.#last !== null && isLossless(this.#last) ? this.#last : lower;
+    const min = this.#last !== null && isSendable(this.#last) ? this.#last : lower;
     const command = {
       find: collection,
       ...matchingAll(filter),

@@ -1,4 +1,3 @@
-import { isLossless } from '../../bson/lossless.js';
 import { mapBounded } from '../../async/together.js';
 import { type KnownTimes, knownTimes, latest, noTimes, type Side } from '../compare/sides.js';
 import type { SideFollower } from './side-follower.js';
@@ -6,6 +5,7 @@ import { Turns } from './turns.js';
 import { type CollectionToVerify, storedPlan } from './verification-plan.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifierDependencies } from './verifier-dependencies.js';
+import { isSendable } from '../../bson/id.js';
 
 /**
  * Copies checked at once, one for each participating sync task; the streams are reopened for all collections of a turn
@@ -73,7 +73,7 @@ async function planOne(
   signal: AbortSignal,
 ) {
   const isWhole = collection.unordered || collection.capped;
-  const bounds = isWhole ? [] : (await deps.migration.boundsOf(collection, signal)).filter(isLossless);
+  const bounds = isWhole ? [] : (await deps.migration.boundsOf(collection, signal)).filter(isSendable);
   const count = (side: Side) =>
     deps.retrying(
       'count documents',

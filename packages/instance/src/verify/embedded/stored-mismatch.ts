@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Binary, Document } from 'mongodb';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { RawValue } from '../../bson/scan.js';
-import { restoredValue, storedValue } from '../../bson/stored-value.js';
+import { restoredValue, storedValue } from '../../bson/sent-value.js';
 import type { Clock } from '../../async/clock.js';
 import { encodeUtf8 } from '../../bson/utf8.js';
 import { lookupName } from '../compare/find-documents.js';

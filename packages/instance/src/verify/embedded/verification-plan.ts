@@ -1,6 +1,6 @@
 import type { Binary, Document, Timestamp } from 'mongodb';
 import type { RawValue } from '../../bson/scan.js';
-import { restoredValue, storedValue } from '../../bson/stored-value.js';
+import { restoredValue, storedValue } from '../../bson/sent-value.js';
 import type { Namespace } from '../../cluster/namespace.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { KnownTimes, Sides } from '../compare/sides.js';

@@ -1,12 +1,11 @@
-import { evenBounds } from '../../bson/even-bounds.js';
-import { isLossless } from '../../bson/lossless.js';
+import { evenBounds, sampleIdsOrNone } from '../../cluster/sample-ids.js';
+import { isSendable } from '../../bson/id.js';
 import type { RawValue } from '../../bson/scan.js';
 import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
 import { isUnordered } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { sampleIdsOrNone } from '../../cluster/sample-ids.js';
 import type { Sides } from '../compare/sides.js';
 import type { ComparedCollection, ComparisonPartition } from './compared-collection.js';
 
@@ -83,5 +82,5 @@ async function boundsOf(
   const count = Math.min(partitionsMax, Math.floor(collection.sizeBytes / partitionBytesMin));
   if (count < 2 || collection.unordered) return [];
   const sample = await sampleIdsOrNone(source.router, collection, count * samplesPerPartition, signal);
-  return evenBounds(sample.filter(isLossless), count);
+  return evenBounds(sample.filter(isSendable), count);
 }

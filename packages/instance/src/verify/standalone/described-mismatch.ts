@@ -1,5 +1,6 @@
 import { BSON } from 'mongodb';
-import { isLossless, losslessValue } from '../../bson/lossless.js';
+import { isSendable } from '../../bson/id.js';
+import { losslessValue } from '../../bson/sent-value.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { RawValue } from '../../bson/scan.js';
 import type { Mismatch, Suspect } from '../compare/check-again.js';
@@ -44,7 +45,7 @@ export function describeSuspect(collection: Named, suspect: Suspect, now_ms: num
 
 /** A value as canonical extended JSON. */
 export function idJson(id: RawValue): unknown {
-  if (!isLossless(id)) return { type: id.type, base64: Buffer.from(id.bytes).toString('base64') };
+  if (!isSendable(id)) return { type: id.type, base64: Buffer.from(id.bytes).toString('base64') };
   const { v } = BSON.EJSON.serialize({ v: losslessValue(id) }, { relaxed: false });
   return v as unknown;
 }

@@ -6,7 +6,7 @@ import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { ApplyWorker, type ApplyWorkerDependencies } from '../../../src/apply/apply-worker.js';
 import { ApplyWorkers } from '../../../src/apply/apply-workers.js';
 import { composeBatch, type RoutedEvent } from '../../../src/apply/write-batch.js';
-import { idClass } from '../../../src/bson/id-class.js';
+import { idClass } from '../../../src/bson/id.js';
 import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
 import { ByteBudget, Condition } from '../../../src/async/waiting.js';

@@ -4,7 +4,7 @@ import { EventQueue } from '../../../src/apply/event-queue.js';
 import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { sendBatch } from '../../../src/apply/send-batch.js';
 import { composeBatch } from '../../../src/apply/write-batch.js';
-import { idClass } from '../../../src/bson/id-class.js';
+import { idClass } from '../../../src/bson/id.js';
 import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { assertWithinLimits, bulkBytesMax } from '../../../src/cluster/driver/write-limits.js';
 import { ByteBudget } from '../../../src/async/waiting.js';

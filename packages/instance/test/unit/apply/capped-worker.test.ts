@@ -1,7 +1,7 @@
 import { BSON } from 'mongodb';
 import { expect, it } from 'vitest';
 import { ApplyWorkers } from '../../../src/apply/apply-workers.js';
-import { idClass } from '../../../src/bson/id-class.js';
+import { idClass } from '../../../src/bson/id.js';
 import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
 import { ByteBudget, Condition } from '../../../src/async/waiting.js';

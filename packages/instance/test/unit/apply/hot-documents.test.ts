@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { EventQueue } from '../../../src/apply/event-queue.js';
 import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { composeBatch, type RoutedEvent, type WriteBatch } from '../../../src/apply/write-batch.js';
-import { idClass } from '../../../src/bson/id-class.js';
+import { idClass } from '../../../src/bson/id.js';
 import { ByteBudget } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { RereadSet } from '../../../src/store/reread-set.js';

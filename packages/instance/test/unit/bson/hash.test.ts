@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { BSON, Code, Decimal128, Double, Long } from 'mongodb';
-import { describe, expect, test } from 'vitest';
-import { hashElement, hashValue } from '../../../src/bson/hash.js';
+import { describe, expect, test, it } from 'vitest';
+import { hashElement, hashValue, md5BlockBytesMax, md5Start } from '../../../src/bson/hash.js';
 import { encodeValue, findElement, findValue } from '../../../src/bson/scan.js';
 
 interface Step {
@@ -92,4 +92,12 @@ describe('the hash of a hashed shard key', () => {
     hashElement(document, element, halves);
     expect((BigInt(halves.high) << 32n) + BigInt(halves.low)).toBe(hashValue(found));
   });
+});
+
+it('is the start of MD5 for every length that fits', () => {
+  for (let length = 0; length <= md5BlockBytesMax; length += 1) {
+    for (const input of [Buffer.alloc(length), Buffer.alloc(length, 0xff), randomBytes(length)]) {
+      expect(md5Start(input), input.toString('hex')).toBe(createHash('md5').update(input).digest().readBigInt64LE(0));
+    }
+  }
 });

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { BSONSymbol, Decimal128, Double, Int32, Long } from 'mongodb';
 import { describe, expect, test } from 'vitest';
-import { compareRaw } from '../../../src/bson/compare.js';
-import { idClass } from '../../../src/bson/id-class.js';
+import { compareRaw } from '../../../src/bson/order.js';
+import { idClass } from '../../../src/bson/id.js';
 import { decodeValue, encodeValue, maxKey, minKey } from '../../../src/bson/scan.js';
-import { losslessValue } from '../../../src/bson/lossless.js';
+import { losslessValue } from '../../../src/bson/sent-value.js';
 import { bsonValues, numberValues } from './values.js';
 
 const compare = (a: unknown, b: unknown) => Math.sign(compareRaw(encodeValue(a), encodeValue(b)));

@@ -1,10 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { BSON, BSONRegExp, Long, MaxKey, MinKey, type Document } from 'mongodb';
-import { describe, expect, test } from 'vitest';
-import { ChunkMap } from '../../../src/bson/chunk-map.js';
+import { describe, expect, test, it } from 'vitest';
 import { hashValue } from '../../../src/bson/hash.js';
 import { decodeValue, encodeValue, nullValue } from '../../../src/bson/scan.js';
-import { fullKeyFilter, shardKeyFields, shardKeyOf, upsertStatesKey } from '../../../src/bson/shard-key.js';
+import {
+  ChunkMap,
+  fullKeyFilter,
+  shardKeyFields,
+  shardKeyOf,
+  upsertStatesKey,
+  HashedRanges,
+} from '../../../src/bson/shard-key.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
 const ranged = shardKeyFields(keyPattern({ a: 1, 'b.c': 1 }));
@@ -193,4 +200,31 @@ describe('the owners of chunks', () => {
       expect(byShard(shard)).toEqual(batch(number).map(({ _id }) => String(_id)));
     }
   });
+});
+
+const halvesOf = (hash: bigint) => ({ high: Number(hash >> 32n), low: Number(hash & 0xffff_ffffn) });
+
+/** The last range whose lower bound is at most the hash, by linear search. */
+function slowly(lowest: readonly bigint[], hash: bigint): number {
+  return Math.max(
+    0,
+    lowest.findLastIndex((bound) => bound <= hash),
+  );
+}
+
+it.each([1, 2, 3, 17, 1_000])('finds the range of a hash among %d', (ranges) => {
+  const seed = randomBytes(8 * ranges);
+  const bounds = Array.from({ length: ranges - 1 }, (_, index) => seed.readBigInt64LE(8 * index)).sort((a, b) =>
+    a < b ? -1 : 1,
+  );
+  const lowest = [-(2n ** 63n), ...bounds];
+  const found = new HashedRanges([
+    encodeValue(new MinKey()),
+    ...bounds.map((bound) => encodeValue(Long.fromBigInt(bound))),
+  ]);
+  const near = bounds.flatMap((bound) => [bound - 1n, bound, bound + 1n]);
+  for (const hash of [...near, -(2n ** 63n), 2n ** 63n - 1n, 0n, -1n, 2n ** 32n - 1n, -(2n ** 32n)]) {
+    const within = BigInt.asIntN(64, hash);
+    expect(found.positionOf(halvesOf(within)), `${seed.toString('hex')} ${within}`).toBe(slowly(lowest, within));
+  }
 });

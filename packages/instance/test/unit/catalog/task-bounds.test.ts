@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Int32, Long, MaxKey, MinKey } from 'mongodb';
 import { describe, expect, test } from 'vitest';
-import { compareRaw } from '../../../src/bson/compare.js';
+import { compareRaw } from '../../../src/bson/order.js';
 import { encodeValue } from '../../../src/bson/scan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { sampleTaskBounds, taskBoundsOf } from '../../../src/catalog/task-bounds.js';

@@ -1,6 +1,6 @@
 import type { Document, Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
-import { compareRaw } from '../../../src/bson/compare.js';
+import { compareRaw } from '../../../src/bson/order.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { NodeClient, RawBatch, RawCursor } from '../../../src/cluster/node-client.js';
 import { PartitionReader } from '../../../src/copy/partition-reader.js';

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { idClass } from '../../../src/bson/id-class.js';
+import { idClass } from '../../../src/bson/id.js';
 import { encodeValue, findValue } from '../../../src/bson/scan.js';
 import type {
   CallOptions,

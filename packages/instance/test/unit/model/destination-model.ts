@@ -1,8 +1,8 @@
 import { Timestamp } from 'mongodb';
 import { elementType } from '../../../src/bson/element-type.js';
-import { idClass } from '../../../src/bson/id-class.js';
+import { idClass } from '../../../src/bson/id.js';
 import { decodeValue, elementsOf, encodeValue, findValue, RawValue, readString } from '../../../src/bson/scan.js';
-import { hasZeroTimestamp } from '../../../src/bson/zero-timestamp.js';
+import { hasZeroTimestamp } from '../../../src/bson/sent-value.js';
 import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
 import { documentOf, fieldOf, type Fields, fieldsOf, withField } from './raw-document.js';
 import { idOf, keyOf } from './source-history.js';

@@ -1,5 +1,5 @@
 import type { Document, Timestamp } from 'mongodb';
-import { compareRaw } from '../../../src/bson/compare.js';
+import { compareRaw } from '../../../src/bson/order.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, RawBatch, RawCursor } from '../../../src/cluster/node-client.js';
 import { batchOf, type Network, serverError } from './calls.js';

@@ -1,5 +1,5 @@
 import { Binary, BSON, type Document, ObjectId, Timestamp } from 'mongodb';
-import { idClass } from '../../../src/bson/id-class.js';
+import { idClass } from '../../../src/bson/id.js';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, NodeClient, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/node-client.js';

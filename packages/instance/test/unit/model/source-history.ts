@@ -1,5 +1,5 @@
-import { compareRaw } from '../../../src/bson/compare.js';
-import { idClass } from '../../../src/bson/id-class.js';
+import { compareRaw } from '../../../src/bson/order.js';
+import { idClass } from '../../../src/bson/id.js';
 import { findValue, readNumber, type RawValue } from '../../../src/bson/scan.js';
 import { modelNamespace, modelUuid } from './change-events.js';
 import { SourceCatalog } from './source-catalog.js';

@@ -1,6 +1,6 @@
 import { Binary } from 'mongodb';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
-import { compareRaw } from '../../../src/bson/compare.js';
+import { compareRaw } from '../../../src/bson/order.js';
 import type { RawValue } from '../../../src/bson/scan.js';
 import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
 import type { FollowedEntry } from '../../../src/lifecycle/task/followed-catalog.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { BSONSymbol, Double, Int32, Long, Timestamp } from 'mongodb';
-import { idClass } from '../../../src/bson/id-class.js';
+import { idClass } from '../../../src/bson/id.js';
 import { encodeValue, RawValue } from '../../../src/bson/scan.js';
 import { elementType } from '../../../src/bson/element-type.js';
 import { documentKey, eventOf, modelNamespace, type NamedCollection, type SeenChange } from './change-events.js';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { BSON, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { compareRaw } from '../../../src/bson/compare.js';
-import { idClass } from '../../../src/bson/id-class.js';
+import { compareRaw } from '../../../src/bson/order.js';
+import { idClass } from '../../../src/bson/id.js';
 import { encodeValue, maxKey, minKey } from '../../../src/bson/scan.js';
 import type { Partition } from '../../../src/store/partition.js';
 import { PartitionTable, type SavePartitions } from '../../../src/store/partition-table.js';

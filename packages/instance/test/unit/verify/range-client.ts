@@ -1,7 +1,7 @@
 import { BSON, type Document } from 'mongodb';
-import { compareRaw } from '../../../src/bson/compare.js';
+import { compareRaw } from '../../../src/bson/order.js';
 import type { CallOptions, NodeClient, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/node-client.js';
-import { idOf } from '../../../src/verify/compare/compare-group.js';
+import { idOrNull } from '../../../src/bson/id.js';
 import { serverError } from '../fake-node-client.js';
 import { isInRange } from '../id-range.js';
 
@@ -20,13 +20,15 @@ export class RangeClient implements NodeClient {
     private readonly random: () => number,
     private readonly lossRate: number,
   ) {
-    this.documents = documents.map((document) => BSON.serialize(document)).sort((a, b) => compareRaw(idOf(a), idOf(b)));
+    this.documents = documents
+      .map((document) => BSON.serialize(document))
+      .sort((a, b) => compareRaw(idOrNull(a), idOrNull(b)));
   }
 
   openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
     signal.throwIfAborted();
     this.opened += 1;
-    const inside = this.documents.filter((document) => isInRange(idOf(document), command));
+    const inside = this.documents.filter((document) => isInRange(idOrNull(document), command));
     return Promise.resolve(new LossyCursor(inside, this.random, this.lossRate));
   }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Binary, BSON, Decimal128, Double, Int32, Long, MaxKey, MinKey } from 'mongodb';
 import { describe, expect, test } from 'vitest';
-import { compareRaw } from '../../../../src/bson/compare.js';
-import { idClass } from '../../../../src/bson/id-class.js';
+import { compareRaw } from '../../../../src/bson/order.js';
+import { idClass } from '../../../../src/bson/id.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { followedCatalog } from '../../../../src/lifecycle/task/followed-catalog.js';

@@ -2,10 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Document } from 'mongodb';
 import { expect, test } from 'vitest';
-import { compareRaw } from '../../../../src/bson/compare.js';
+import { compareRaw } from '../../../../src/bson/order.js';
 import { encodeValue, type RawValue } from '../../../../src/bson/scan.js';
 import { classify } from '../../../../src/cluster/failure.js';
-import { digestOf, idOf } from '../../../../src/verify/compare/compare-group.js';
+import { idOrNull } from '../../../../src/bson/id.js';
+import { digestOf } from '../../../../src/verify/compare/compare-group.js';
 import { compareRange, type Finding } from '../../../../src/verify/compare/compare-range.js';
 import { lookupName } from '../../../../src/verify/compare/find-documents.js';
 import type { Retrying } from '../../../../src/async/retry.js';
@@ -44,7 +45,7 @@ const entries = fc.uniqueArray(
 function groupsOf(client: RangeClient): Map<string, string> {
   const groups = new Map<string, Uint8Array[]>();
   for (const document of client.documents) {
-    const name = lookupName(idOf(document));
+    const name = lookupName(idOrNull(document));
     groups.set(name, [...(groups.get(name) ?? []), document]);
   }
   return new Map([...groups].map(([name, documents]) => [name, digestOf(documents)]));

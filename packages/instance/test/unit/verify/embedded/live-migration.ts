@@ -1,6 +1,6 @@
 import type { Binary, Document } from 'mongodb';
 import { decodeValue, encodeValue, type RawValue } from '../../../../src/bson/scan.js';
-import { restoredValue } from '../../../../src/bson/stored-value.js';
+import { restoredValue } from '../../../../src/bson/sent-value.js';
 import type { ClusterClient, NodeClient } from '../../../../src/cluster/node-client.js';
 import { Metadata } from '../../../../src/store/metadata.js';
 import { VerificationStorage } from '../../../../src/store/verification-storage.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { compareRaw } from '../../../src/bson/compare.js';
-import { evenBounds } from '../../../src/bson/even-bounds.js';
+import { compareRaw } from '../../../src/bson/order.js';
 import { minKey } from '../../../src/bson/scan.js';
+import { evenBounds } from '../../../src/cluster/sample-ids.js';
 import { rawOf } from '../model/parts.js';
 
 test('splits a sample into ranges of equal size, in any order of the sample', () => {

@@ -1,5 +1,42 @@
+import { BSON, Binary } from 'mongodb';
 import { elementType } from './element-type.js';
-import { elementsOf, findElement, int32At, type NamedElement, type RawValue } from './scan.js';
+import { decodeValue, elementsOf, rawValue, RawValue, findElement, int32At, type NamedElement } from './scan.js';
+
+/** Offset of the type byte in a document with one element: after the document's length. */
+const typeOffset = 4;
+/** Offset of its value if its name is one letter. */
+const valueOffset = 7;
+
+/**
+ * Decodes a document so that encoding it again gives the same bytes, for values that become part of a command. Maps
+ * keep the order of fields whose names look like numbers; JavaScript objects do not.
+ */
+export function losslessDocument(bytes: Uint8Array): Map<string, unknown> {
+  const fields = new Map<string, unknown>();
+  for (const element of elementsOf(bytes)) fields.set(element.name, losslessValue(rawValue(bytes, element)));
+  return fields;
+}
+
+/** Decodes a value so that encoding it again gives the same bytes. */
+export function losslessValue(value: RawValue): unknown {
+  if (value.type === elementType.document) return losslessDocument(value.bytes);
+  if (value.type === elementType.array)
+    return [...elementsOf(value.bytes)].map((element) => losslessValue(rawValue(value.bytes, element)));
+  return decodeValue(value);
+}
+
+/**
+ * Whether `losslessValue` can restore the value: the driver cannot write DBPointers or strings that are not UTF-8.
+ * Statements can carry such values, because they are sent as bytes; queries cannot.
+ */
+export function isLossless(value: RawValue): boolean {
+  try {
+    const encoded = BSON.serialize(new Map([['v', losslessValue(value)]]));
+    return encoded[typeOffset] === value.type && Buffer.compare(encoded.subarray(valueOffset, -1), value.bytes) === 0;
+  } catch {
+    return false;
+  }
+}
 
 /** `$`, with which the names of operators begin. */
 const dollar = 0x24;
@@ -61,4 +98,28 @@ function embedded(document: Uint8Array, { type, start, end }: NamedElement): Uin
     default:
       return null;
   }
+}
+
+/**
+ * Whether a top-level field is `Timestamp(0,0)`, which servers replace with the current time on insert and replacement.
+ * Most documents contain no byte with the type's number; one native search rules them out.
+ */
+export function hasZeroTimestamp(document: Uint8Array): boolean {
+  if (document.indexOf(elementType.timestamp) < 0) return false;
+  for (const element of elementsOf(document)) {
+    if (element.type !== elementType.timestamp) continue;
+    if (document.subarray(element.start, element.end).every((byte) => byte === 0)) return true;
+  }
+  return false;
+}
+
+/** A value as its type byte and its bytes: the only form of an `_id` that the metadata database returns unchanged. */
+export function storedValue({ type, bytes }: RawValue): Binary {
+  return new Binary(Buffer.concat([Buffer.from([type]), bytes]));
+}
+
+/** Restores what `storedValue` encoded. */
+export function restoredValue(stored: Binary): RawValue {
+  const bytes = Buffer.from(stored.value());
+  return new RawValue(bytes.readUInt8(0), bytes.subarray(1));
 }

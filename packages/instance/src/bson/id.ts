@@ -1,6 +1,19 @@
+import type { Document } from 'mongodb';
 import { canonicalType, elementType } from './element-type.js';
-import { numberText } from './number.js';
-import { bufferOf, elementsOf, int32At, rawValue, type RawValue } from './scan.js';
+import { compareRaw, numberText } from './order.js';
+import { bufferOf, elementsOf, findValue, int32At, nullValue, rawValue, type RawValue } from './scan.js';
+import { isCondition, isLossless, losslessValue } from './sent-value.js';
+
+// The four questions about an `_id`, with the exceptions that each answer has:
+//   Do two of them stand for one document?  Those of one `idClass` do.
+//   Does a command carry it unchanged?      `isSendable`; `idFilter` asks for any of them.
+//   May a range of documents end at it?     `mayBound`.
+//   Where is it in the index?               `compareIds`.
+
+/** The `_id` of a document as a view; BSON's null if there is none. */
+export function idOrNull(document: Uint8Array): RawValue {
+  return findValue(document, '_id') ?? nullValue;
+}
 
 /** The one class of all values that a collation other than the simple one may treat as equal. */
 const collatedClass = 'collated';
@@ -17,7 +30,7 @@ export function idClass(value: RawValue, collated: boolean): string {
 }
 
 /** Whether a value contains a string at any depth. Only a server knows how a collation orders such values. */
-export function containsString(value: RawValue): boolean {
+function containsString(value: RawValue): boolean {
   const { type } = value;
   if (type === elementType.string || type === elementType.symbol) return true;
   if (type !== elementType.document && type !== elementType.array) return false;
@@ -65,4 +78,41 @@ function fieldsText(bytes: Uint8Array, withNames: boolean): string {
 function scopedCodeText(bytes: Uint8Array): string {
   const scope = 8 + int32At(bytes, 4);
   return `${sized('$', bytes, 8, scope)}{${fieldsText(bytes.subarray(scope), true)}}`;
+}
+
+/** Whether a query can hold an `_id`, or an index bound, so that the server gets the same bytes (see `isLossless`). */
+export function isSendable(id: RawValue): boolean {
+  return isLossless(id);
+}
+
+/**
+ * Matches the documents of some `_id`s, and all documents with the type of an `_id` that cannot be sent. `$in` takes no
+ * `_id` that a server reads as a condition.
+ */
+export function idFilter(ids: readonly RawValue[]): Document {
+  const sent = ids.filter(isSendable);
+  const types = new Set(ids.filter((id) => !isSendable(id)).map(({ type }) => type));
+  const listed = { _id: { $in: sent.filter((id) => !isCondition(id)).map(losslessValue) } };
+  const others = [
+    ...sent.filter(isCondition).map((id) => ({ _id: { $eq: losslessValue(id) } })),
+    ...(types.size === 0 ? [] : [{ _id: { $type: [...types] } }]),
+  ];
+  return others.length === 0 ? listed : { $or: [listed, ...others] };
+}
+
+/**
+ * Whether an `_id` can bound two ranges of a collection: it can be sent to servers unchanged, all clients find the same
+ * `_id`s below it, and it is not MaxKey, where the range before it would end.
+ * @param collated the collection's collation is not the simple one
+ */
+export function mayBound(id: RawValue, collated: boolean): boolean {
+  return isSendable(id) && id.type !== elementType.maxKey && !(collated && containsString(id));
+}
+
+/**
+ * The order of `_id`s in an index with the simple collation, in which Convoy reads ranges.
+ * @returns negative, 0 or positive
+ */
+export function compareIds(a: RawValue, b: RawValue): number {
+  return compareRaw(a, b);
 }
