@@ -31,13 +31,13 @@ export const commitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'prepared transactions without an active operation',
-        file: instance('cluster/open-transactions.ts'),
+        file: instance('cluster/current-operations.ts'),
         symbol: 'openTransactions',
         find: 'idleSessions: true',
         replace: 'idleSessions: false',
         tests: [
           integrationTest(
-            'cluster/open-transactions.test.ts',
+            'cluster/current-operations.test.ts',
             'has the same name in every read until the last shard has committed',
           ),
         ],

@@ -66,13 +66,13 @@ export const concernHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the write concern of notes',
-        file: instance('cluster/driver/stated-concerns.ts'),
+        file: instance('cluster/driver/commands.ts'),
         symbol: 'commands',
         find: "appendOplogNote: 'writeConcern',",
         replace: "appendOplogNote: 'neither',",
         tests: [
           instanceTest(
-            'cluster/driver/stated-concerns.test.ts',
+            'cluster/driver/commands.test.ts',
             'a note, a read and a cursor state what they take, and a later batch nothing',
           ),
         ],
@@ -88,13 +88,13 @@ export const concernHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the stated write concern',
-        file: instance('cluster/driver/stated-concerns.ts'),
+        file: instance('cluster/driver/commands.ts'),
         symbol: 'stated',
         find: "{ ...command, writeConcern: { w: 'majority' } }",
         replace: '{ ...command }',
         tests: [
           instanceTest(
-            'cluster/driver/stated-concerns.test.ts',
+            'cluster/driver/commands.test.ts',
             'that changes something waits for a majority, without a time limit',
           ),
           integrationTest(
@@ -112,13 +112,13 @@ export const concernHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the stated limit',
-        file: instance('cluster/driver/stated-concerns.ts'),
+        file: instance('cluster/driver/commands.ts'),
         symbol: 'stated',
         find: 'return { ...command, readConcern, maxTimeMS };',
         replace: 'return { ...command, readConcern, ...(maxTimeMS === 0 ? {} : { maxTimeMS }) };',
         tests: [
           instanceTest(
-            'cluster/driver/stated-concerns.test.ts',
+            'cluster/driver/commands.test.ts',
             'that reads documents states a level and that it has no time limit',
           ),
           integrationTest(
@@ -175,26 +175,26 @@ export const concernHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the answer without a limit',
-        file: instance('cluster/driver/client-options.ts'),
+        file: instance('cluster/driver/clients.ts'),
         symbol: 'clientOptions',
         find: 'socketTimeoutMS: 0,',
         replace: '',
         tests: [
           instanceTest(
-            'cluster/driver/client-options.test.ts',
+            'cluster/driver/clients.test.ts',
             'no limit of a connection string ends what a server takes long for: %s',
           ),
         ],
       },
       {
         takesOut: 'the floor',
-        file: instance('cluster/driver/client-options.ts'),
+        file: instance('cluster/driver/clients.ts'),
         symbol: 'withinFloor',
         find: 'poolWait < poolWaitMin_ms ?',
         replace: 'poolWait < 0 ?',
         tests: [
           instanceTest(
-            'cluster/driver/client-options.test.ts',
+            'cluster/driver/clients.test.ts',
             'no limit of a connection string ends what a server takes long for: %s',
           ),
         ],

@@ -92,11 +92,11 @@ export const copyHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the size of batches of unknown documents',
-        file: instance('cluster/batch-size.ts'),
+        file: instance('cluster/reads.ts'),
         symbol: 'documents',
         find: 'if (this.#documentBytes <= 0) return documentsUnknown;',
         replace: 'void documentsUnknown;',
-        tests: [instanceTest('cluster/batch-size.test.ts', 'adapts to the documents read')],
+        tests: [instanceTest('cluster/reads.test.ts', 'adapts to the documents read')],
       },
       {
         takesOut: 'the check for a count of 0',

@@ -280,7 +280,7 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the members that do not answer',
-        file: instance('cluster/members-away.ts'),
+        file: instance('cluster/topology.ts'),
         symbol: 'awayFromPrimary',
         find: '.filter(({ health }) => health === 0)',
         replace: '.filter(({ health }) => health < 0)',

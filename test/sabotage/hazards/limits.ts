@@ -26,13 +26,13 @@ export const limitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the bound of copied batches in bytes',
-        file: instance('cluster/batch-size.ts'),
+        file: instance('cluster/reads.ts'),
         symbol: 'documents',
         find: 'Math.min(batchDocumentsMax, Math.max(1, Math.floor(batchBytes / this.#documentBytes)))',
         replace: 'batchDocumentsMax + 0 * batchBytes',
         tests: [
           instanceTest(
-            'cluster/batch-size.test.ts',
+            'cluster/reads.test.ts',
             'is bounded in bytes from the first batch when the document size is known',
           ),
         ],

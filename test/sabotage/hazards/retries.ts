@@ -75,7 +75,7 @@ export const retryHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the time to wait for',
-        file: instance('cluster/driver/causal-times.ts'),
+        file: instance('cluster/driver/commands.ts'),
         symbol: 'included',
         find: 'afterClusterTime: this.#latest }',
         replace: '}',
@@ -88,7 +88,7 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the cluster time for another router',
-        file: instance('cluster/driver/causal-times.ts'),
+        file: instance('cluster/driver/commands.ts'),
         symbol: 'prepare',
         find: 'if (this.#clusterTime !== null) session',
         replace: 'if (this.#clusterTime !== null && this.#latest === null) session',

@@ -136,13 +136,11 @@ export const streamHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the options that keep the driver from retrying',
-        file: instance('cluster/driver/client-options.ts'),
+        file: instance('cluster/driver/clients.ts'),
         symbol: 'clientOptions',
         find: 'retryReads: false, retryWrites: false',
         replace: 'retryReads: true, retryWrites: true',
-        tests: [
-          instanceTest('cluster/driver/client-options.test.ts', 'leave retries to the one policy of the instance'),
-        ],
+        tests: [instanceTest('cluster/driver/clients.test.ts', 'leave retries to the one policy of the instance')],
       },
     ],
   },

@@ -16,7 +16,7 @@ export const waitHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the new cursor of tasks and verifiers',
-        file: instance('cluster/watched-stream.ts'),
+        file: instance('cluster/change-stream.ts'),
         symbol: 'next',
         find: 'if (this.#watch.answered(batch)) await this.#cursor.close();',
         replace: 'this.#watch.answered(batch);',
@@ -46,24 +46,24 @@ export const waitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the idle cluster',
-        file: instance('cluster/stream-watch.ts'),
+        file: instance('cluster/change-stream.ts'),
         symbol: 'answered',
         find: ' || behind < behind_seconds) {',
         replace: ' || behind < -behind_seconds) {',
         tests: [
           instanceTest(
-            'cluster/stream-watch.test.ts',
+            'cluster/change-stream.test.ts',
             'of an idle cluster is left alone, and so is one that is shown something now and then',
           ),
         ],
       },
       {
         takesOut: 'the doubled time',
-        file: instance('cluster/stream-watch.ts'),
+        file: instance('cluster/change-stream.ts'),
         symbol: 'answered',
         find: 'this.#limit_ms *= 2;',
         replace: 'this.#limit_ms *= 1;',
-        tests: [instanceTest('cluster/stream-watch.test.ts', 'that is in vain opened anew is so less and less often')],
+        tests: [instanceTest('cluster/change-stream.test.ts', 'that is in vain opened anew is so less and less often')],
       },
     ],
   },
@@ -130,13 +130,13 @@ export const waitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the members that a router does not reach',
-        file: instance('cluster/members-away.ts'),
+        file: instance('cluster/topology.ts'),
         symbol: 'awayFromRouter',
         find: 'hosts.filter(({ ok, hidden }) => !ok && !hidden)',
         replace: 'hosts.filter(({ ok, hidden }) => !ok && hidden)',
         tests: [
           instanceTest(
-            'cluster/members-away.test.ts',
+            'cluster/topology.test.ts',
             'are those of all shards that the router does not reach, without arbiters',
           ),
         ],
@@ -167,13 +167,13 @@ export const waitHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the other member',
-        file: instance('cluster/driver/member-clients.ts'),
+        file: instance('cluster/driver/clients.ts'),
         symbol: 'choose',
         find: 'if (choices < choicesMax && isBehind(',
         replace: 'if (choices < 0 && isBehind(',
         tests: [
           instanceTest(
-            'cluster/driver/member-clients.test.ts',
+            'cluster/driver/clients.test.ts',
             'leave out a member that is far behind while there is another one',
           ),
         ],
@@ -219,13 +219,13 @@ export const waitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the threads that have nothing to do',
-        file: instance('cluster/running-builds.ts'),
+        file: instance('cluster/current-operations.ts'),
         symbol: 'runningBuilds',
         find: 'if (dot < 0) return [];',
         replace: '',
         tests: [
           instanceTest(
-            'cluster/running-builds.test.ts',
+            'cluster/current-operations.test.ts',
             'builds are told apart by shard, operation and collection, whose name may have dots',
           ),
         ],

@@ -1,13 +1,11 @@
 import type { Document, Timestamp } from 'mongodb';
-import { BatchSize } from '../cluster/batch-size.js';
-import { openChangeStream, splitsLargeEvents, tokenTime } from '../cluster/change-stream.js';
+import { BatchSize } from '../cluster/reads.js';
+import { openChangeStream, splitsLargeEvents, tokenTime, ownPlace, type StreamPlace, WatchedStream } from '../cluster/change-stream.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../cluster/failure.js';
-import { historyLost } from '../cluster/history-lost.js';
+import { historyLost } from '../cluster/oplog-window.js';
 import type { Retrying } from '../async/retry.js';
-import { ownPlace, type StreamPlace } from '../cluster/stream-watch.js';
-import { WatchedStream } from '../cluster/watched-stream.js';
 import type { StreamPatience } from '../store/stream-patience.js';
 import { EventFragments } from './event-fragments.js';
 import { unreadableEvent } from './unreadable-event.js';

@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { isLossless } from '../bson/sent-value.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter, isOfId } from '../bson/shard-key.js';
-import { batchesOf } from '../cluster/batches.js';
+import { batchesOf } from '../cluster/reads.js';
 import { idFilter } from '../bson/id.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { mayReadLater } from '../cluster/failure.js';

@@ -8,7 +8,7 @@ import {
 } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
 import type { RawWrite, WriteFailure, WriteOutcome } from '../cluster/node-client.js';
-import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-limits.js';
+import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-command.js';
 import type { DocumentWriter } from '../store/fenced-writer.js';
 import type { RereadRequest, RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';

@@ -1,6 +1,6 @@
 import { type NamespaceRemap as RemapOption, remapText } from '@convoy/api/contract/namespace-remap';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Namespace } from '../cluster/namespace.js';
+import type { Namespace } from '../cluster/node-client.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 import { isReservedCollection, isReservedDatabase, type NamespaceFilter } from './namespace-filter.js';
 import { viewSources } from './view-sources.js';

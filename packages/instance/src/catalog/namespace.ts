@@ -1,5 +1,5 @@
 import type { Binary, Document, Timestamp } from 'mongodb';
-import type { Namespace } from '../cluster/namespace.js';
+import type { Namespace } from '../cluster/node-client.js';
 import type { KeyPattern } from './key-pattern.js';
 
 /** A chunk of a sharded collection: the owner of the shard-key range from `min` (inclusive) to `max` (exclusive). */

@@ -4,7 +4,7 @@ import { encodeValue, type RawValue } from '../bson/scan.js';
 import type { IndexBuilding } from './make/index-building.js';
 import type { CollectionPlan } from './plan/destination-plan.js';
 import { namespaceOf } from './namespace.js';
-import { serverErrorCode } from '../cluster/server-error-code.js';
+import { serverErrorCode } from '../cluster/failure.js';
 
 /** `_id`s reported per index: enough to start with, few enough for a list. */
 const idsMax = 100;

@@ -1,6 +1,5 @@
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
-import { classify, codeOf, failureName } from '../cluster/failure.js';
-import { noQueryPlanCode, serverErrorCode } from '../cluster/server-error-code.js';
+import { classify, codeOf, failureName, noQueryPlanCode, serverErrorCode } from '../cluster/failure.js';
 import { type CatalogEntry, namespaceOf } from './namespace.js';
 
 /** What says nothing about a definition; SearchNotEnabled (31082): of views of `$search` that cannot run here. */

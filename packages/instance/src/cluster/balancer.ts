@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { codeOf, unauthorizedCode } from './failure.js';
+import { isMovingChunks } from './current-operations.js';
 import type { CallOptions, ClusterClient } from './node-client.js';
 import { isAtLeast } from './topology.js';
 
@@ -109,23 +109,9 @@ async function migrationRuns(cluster: ClusterClient, options: CallOptions): Prom
   const locks = { find: 'locks', filter: { state: 2, _id: { $ne: 'balancer' } }, limit: 1, singleBatch: true };
   const replies = await Promise.all([migrations, locks].map((find) => cluster.router.command('config', find, options)));
   if (replies.some(holdsAny)) return true;
-  return isAtLeast(cluster.version, 6, 0) && (await donorRuns(cluster, options));
+  return isAtLeast(cluster.version, 6, 0) && (await isMovingChunks(cluster, options));
 }
 
 function holdsAny({ cursor }: Document): boolean {
   return (cursor as { firstBatch: unknown[] }).firstBatch.length > 0;
-}
-
-/** Without the privilege `inprog`, which a destination's user may lack, the shards do not show their operations. */
-async function donorRuns({ router }: ClusterClient, options: CallOptions): Promise<boolean> {
-  const moves = { $or: [{ desc: 'MoveChunk' }, { 'command._shardsvrMoveRange': { $exists: true } }] };
-  const pipeline = [{ $currentOp: { allUsers: true, idleConnections: true } }, { $match: moves }, { $limit: 1 }];
-  try {
-    const cursor = await router.openCursor('admin', { aggregate: 1, pipeline, cursor: {} }, options);
-    await cursor.close();
-    return cursor.first.documents.length > 0;
-  } catch (error) {
-    if (codeOf(error) === unauthorizedCode) return false;
-    throw error;
-  }
 }

@@ -2,7 +2,7 @@ import { type Document, MaxKey } from 'mongodb';
 import { elementType } from '../bson/element-type.js';
 import { losslessValue } from '../bson/sent-value.js';
 import type { RawValue } from '../bson/scan.js';
-import { matchingAll } from './matching-all.js';
+import { matchingAll } from './reads.js';
 import type { CallOptions, RawBatch, RawCursor } from './node-client.js';
 
 /**

@@ -1,13 +1,17 @@
 import { ConvoyError, toConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
-import { codeOf, failureName, objectTooLargeCode, partTooLargeCode, unauthorizedCode } from './failure.js';
 import {
+  codeOf,
+  failureName,
+  objectTooLargeCode,
+  partTooLargeCode,
+  unauthorizedCode,
   apiVersionMissingCode,
   invalidViewCode,
   noQueryPlanCode,
   notablescanOff,
   requireApiVersionOff,
   shardNotFoundCode,
-} from './server-error-code.js';
+} from './failure.js';
 
 /** What to do about a server's failure that an operator can remove. */
 const namedCodes = new Map<number | null, readonly [ErrorName, string]>([

@@ -149,3 +149,9 @@ export interface ClusterClient {
   taskClient(id: string): NodeClient;
   close(): Promise<void>;
 }
+
+/** The full name of a collection or view on a cluster. */
+export interface Namespace {
+  readonly database: string;
+  readonly name: string;
+}

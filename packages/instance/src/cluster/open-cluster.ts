@@ -1,7 +1,6 @@
 import { MongoClient, type ReadPreferenceMode } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { clientOptions, type ConnectionSettings } from './driver/client-options.js';
-import { ClientRing } from './driver/client-ring.js';
+import { clientOptions, type ConnectionSettings, ClientRing, MemberClients } from './driver/clients.js';
 import {
   displayHost,
   parseConnectionString,
@@ -20,7 +19,6 @@ import {
   shardAdvice,
 } from './connection-failure.js';
 import { failureName } from './failure.js';
-import { MemberClients } from './driver/member-clients.js';
 import type { Waits } from './waits.js';
 import { DirectRoleMissingError, directRoleRelease, probeShard } from './probe-shard.js';
 import {

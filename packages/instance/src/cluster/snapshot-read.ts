@@ -1,5 +1,5 @@
 import { Binary, type Document, type Timestamp } from 'mongodb';
-import { matchingAll } from './matching-all.js';
+import { matchingAll } from './reads.js';
 import type { CallOptions, NodeClient, RawCursor } from './node-client.js';
 import { classify, CollectionAbsentError } from './failure.js';
 import { type IdBounds, type OpenFind, openIdRange } from './id-range.js';

@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { hasZeroTimestamp } from '../bson/sent-value.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import { BatchSize } from '../cluster/batch-size.js';
+import { BatchSize } from '../cluster/reads.js';
 import type { RawCursor } from '../cluster/node-client.js';
 import { classify, duplicateKeyCode, historyIncompleteCode } from '../cluster/failure.js';
 import type { SyncedCollection } from '../store/synced-collection.js';

@@ -1,7 +1,6 @@
-import { BatchSize } from '../cluster/batch-size.js';
+import { BatchSize, ResumableCursor } from '../cluster/reads.js';
 import { highestTime, timeOf } from '../cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../cluster/node-client.js';
-import { ResumableCursor } from '../cluster/resumable-cursor.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 

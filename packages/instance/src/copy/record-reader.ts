@@ -2,7 +2,7 @@ import type { Timestamp } from 'mongodb';
 import { timestampOf } from '../cluster/cluster-time.js';
 import { codeOf, keyNotFoundCode } from '../cluster/failure.js';
 import type { RawBatch, RawCursor } from '../cluster/node-client.js';
-import { primaryTerm } from '../cluster/primary-term.js';
+import { primaryTerm } from '../cluster/topology.js';
 import { openRecordCursor, readTarget } from '../cluster/snapshot-read.js';
 import type { RecordScan, RecordToken } from '../store/record-scan.js';
 import type { SyncedCollection } from '../store/synced-collection.js';

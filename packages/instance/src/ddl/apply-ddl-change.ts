@@ -2,7 +2,7 @@ import { createCollections } from '../catalog/make/create-collections.js';
 import type { DestinationPlan } from '../catalog/plan/destination-plan.js';
 import { listCollections } from '../catalog/read/list-namespaces.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
-import type { Namespace } from '../cluster/namespace.js';
+import type { Namespace } from '../cluster/node-client.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import type { DdlChange } from '../store/ddl-journal.js';

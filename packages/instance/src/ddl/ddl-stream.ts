@@ -1,13 +1,12 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
 import { uuidHex } from '../catalog/read/decode-catalog.js';
-import { openChangeStream, tokenTime, tokenUuid } from '../cluster/change-stream.js';
+import { openChangeStream, tokenTime, tokenUuid, ownPlace, type StreamPlace, StreamWatch } from '../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawCursor } from '../cluster/node-client.js';
 import { classify } from '../cluster/failure.js';
 import { isAtLeast } from '../cluster/topology.js';
-import { historyLost } from '../cluster/history-lost.js';
+import { historyLost } from '../cluster/oplog-window.js';
 import type { Retrying } from '../async/retry.js';
-import { ownPlace, type StreamPlace, StreamWatch } from '../cluster/stream-watch.js';
 import type { StreamPatience } from '../store/stream-patience.js';
 
 /**

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { namespaceOf, type Sharding } from '../catalog/namespace.js';
-import type { Namespace } from '../cluster/namespace.js';
+import type { Namespace } from '../cluster/node-client.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import type { Clock } from '../async/clock.js';

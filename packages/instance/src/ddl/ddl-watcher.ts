@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { Retrying } from '../async/retry.js';
-import type { StreamPlace } from '../cluster/stream-watch.js';
+import type { StreamPlace } from '../cluster/change-stream.js';
 import { Condition } from '../async/waiting.js';
 import type { StreamPatience } from '../store/stream-patience.js';
 import { DdlStream } from './ddl-stream.js';

@@ -6,8 +6,7 @@ import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
 import { indexesMax, indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from '../catalog/index-spec.js';
 import { isIdKey, supportingIndex } from '../catalog/plan/index-plan.js';
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
-import { serverErrorCode } from '../cluster/server-error-code.js';
-import { codeOf } from '../cluster/failure.js';
+import { serverErrorCode, codeOf } from '../cluster/failure.js';
 import { type LedDestination, meaning } from './destination-collections.js';
 
 /**

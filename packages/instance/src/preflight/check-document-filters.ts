@@ -2,9 +2,8 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { cappedWithFilter, parseDocumentFilter } from '../catalog/document-filter.js';
 import { type Catalog, namespaceOf } from '../catalog/namespace.js';
-import { serverErrorCode } from '../cluster/server-error-code.js';
-import { codeOf, failureName } from '../cluster/failure.js';
-import { matchingAll } from '../cluster/matching-all.js';
+import { serverErrorCode, codeOf, failureName } from '../cluster/failure.js';
+import { matchingAll } from '../cluster/reads.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 
 /** Location51091: a regular expression does not compile. */

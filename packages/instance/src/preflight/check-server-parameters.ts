@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { MongoServerError, type Document } from 'mongodb';
 import { nameSome } from '../catalog/name-some.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { notablescanOff } from '../cluster/server-error-code.js';
+import { notablescanOff } from '../cluster/failure.js';
 
 /**
  * Checks parameters of servers that prevent a migration. `defaultMaxTimeMS` does not: every read states its own limit.

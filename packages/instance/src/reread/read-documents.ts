@@ -1,12 +1,11 @@
 import type { Document } from 'mongodb';
 import { idClass, idFilter } from '../bson/id.js';
 import { findValue } from '../bson/scan.js';
-import { batchesOf } from '../cluster/batches.js';
+import { batchesOf, matchingAll } from '../cluster/reads.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import { matchingAll } from '../cluster/matching-all.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { openAtTime, openPresent, readTarget } from '../cluster/snapshot-read.js';
-import { commandBytesMax } from '../cluster/driver/write-limits.js';
+import { commandBytesMax } from '../cluster/driver/write-command.js';
 import type { RereadEntry } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 

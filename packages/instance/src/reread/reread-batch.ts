@@ -6,7 +6,7 @@ import { hasZeroTimestamp } from '../bson/sent-value.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import type { RawWrite, WriteOutcome } from '../cluster/node-client.js';
 import { CollectionAbsentError, historyIncompleteCode } from '../cluster/failure.js';
-import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-limits.js';
+import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-command.js';
 import type { RereadEntry, RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { RetryableStatement } from '../store/ticketed-write.js';

@@ -3,7 +3,7 @@ import { BSON, type Document, type Long } from 'mongodb';
 import { classify } from '../cluster/failure.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { Retrying } from '../async/retry.js';
-import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
+import { commandBytesMax, partsWithin } from '../cluster/driver/write-command.js';
 
 /** Database on the destination with all durable state; never synced. */
 export const metadataDatabase = 'convoy_metadata';

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { Namespace } from '../cluster/namespace.js';
+import type { Namespace } from '../cluster/node-client.js';
 import type { KeySource, ShardKeyField } from '../bson/shard-key.js';
 
 /** A source collection, as the stages of one sync task see it. */

@@ -1,5 +1,5 @@
 import type { Binary, Document } from 'mongodb';
-import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
+import { commandBytesMax, partsWithin } from '../cluster/driver/write-command.js';
 import type { Metadata } from './metadata.js';
 import type { SavePartitions } from './partition-table.js';
 import { refusingStale } from './refusing-stale.js';

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { upsertStatesKey } from '../bson/shard-key.js';
-import { statementBytesMax } from '../cluster/driver/write-limits.js';
+import { statementBytesMax } from '../cluster/driver/write-command.js';
 import { duplicateKeyCode, historyIncompleteCode, indexKeysCodes, objectTooLargeCode } from '../cluster/failure.js';
 import type { RereadReason } from './reread-set.js';
 import type { SyncedCollection } from './synced-collection.js';

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { classify, codeOf, failureName, isRefusedByDocument } from '../../cluster/failure.js';
+import { classify, codeOf, failureName, isRefusedByDocument, serverErrorCode } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
 import { buildSpecification, TTL_OFF_SECONDS } from '../index-spec.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
@@ -8,7 +8,6 @@ import { neededIndex } from '../plan/index-plan.js';
 import { type SkippedIndex, skippedIndexOf } from '../plan/skipped-index.js';
 import { namespaceOf } from '../namespace.js';
 import type { CallOptions } from '../../cluster/node-client.js';
-import { serverErrorCode } from '../../cluster/server-error-code.js';
 import { betweenBuilds, BuildsUnderWay, untilBuilt } from './builds-under-way.js';
 import { dropIndex } from './drop-index.js';
 import type { IndexBuilding } from './index-building.js';

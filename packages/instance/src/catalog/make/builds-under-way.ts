@@ -1,7 +1,6 @@
 import { AnswerLimits } from '../../cluster/answer-limits.js';
 import { type Clock, systemClock } from '../../async/clock.js';
-import { codeOf } from '../../cluster/failure.js';
-import { serverErrorCode } from '../../cluster/server-error-code.js';
+import { codeOf, serverErrorCode } from '../../cluster/failure.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 import { Condition } from '../../async/waiting.js';
 import { namespaceOf } from '../namespace.js';

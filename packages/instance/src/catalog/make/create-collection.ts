@@ -2,7 +2,7 @@ import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { codeOf, failureName } from '../../cluster/failure.js';
+import { codeOf, failureName, serverErrorCode } from '../../cluster/failure.js';
 import { buildIndexes } from './build-indexes.js';
 import { makeDatabase } from './make-database.js';
 import { createOptions, droppedWarning, optionDifferences } from '../collection-options.js';
@@ -16,7 +16,6 @@ import { listCollections, type ListedNamespace } from '../read/list-namespaces.j
 import { namespaceOf } from '../namespace.js';
 import { placeChunks } from './place-chunks.js';
 import { readConfig } from '../read/read-sharding.js';
-import { serverErrorCode } from '../../cluster/server-error-code.js';
 import { namingView } from '../view-refusal.js';
 
 /** A collection on the destination and the source collection it corresponds to. */

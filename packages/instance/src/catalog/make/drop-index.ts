@@ -1,5 +1,4 @@
-import { codeOf } from '../../cluster/failure.js';
-import { serverErrorCode } from '../../cluster/server-error-code.js';
+import { codeOf, serverErrorCode } from '../../cluster/failure.js';
 import { betweenBuilds } from './builds-under-way.js';
 import type { IndexBuilding } from './index-building.js';
 

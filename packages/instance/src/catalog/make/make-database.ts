@@ -1,7 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { codeOf } from '../../cluster/failure.js';
+import { codeOf, serverErrorCode } from '../../cluster/failure.js';
 import { listCollections } from '../read/list-namespaces.js';
-import { serverErrorCode } from '../../cluster/server-error-code.js';
 import type { Making } from './create-collection.js';
 
 type MakingDatabase = Pick<Making, 'destination' | 'signal' | 'confirm'>;

@@ -1,12 +1,11 @@
 import type { Document } from 'mongodb';
 import { losslessDocument } from '../../bson/sent-value.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { codeOf } from '../../cluster/failure.js';
+import { codeOf, serverErrorCode } from '../../cluster/failure.js';
 import { mapBounded } from '../../async/together.js';
 import { namespaceOf } from '../namespace.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { readConfig } from '../read/read-sharding.js';
-import { serverErrorCode } from '../../cluster/server-error-code.js';
 
 /** Prefix of the names of the zones that place chunks; they exist only while a collection is being sharded. */
 const ZONE_PREFIX = 'convoy_';

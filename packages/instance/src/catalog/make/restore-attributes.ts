@@ -1,7 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { codeOf } from '../../cluster/failure.js';
-import { serverErrorCode } from '../../cluster/server-error-code.js';
+import { codeOf, serverErrorCode } from '../../cluster/failure.js';
 import { changeCollection, changeIndex, CODES_OF_PRESENT_INDEXES, sendCreateIndexes } from './build-indexes.js';
 import type { Making } from './create-collection.js';
 import { dropIndex } from './drop-index.js';

@@ -1,11 +1,10 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
-import type { ClusterClient } from '../../cluster/node-client.js';
+import type { ClusterClient, Namespace } from '../../cluster/node-client.js';
 import { portableOptions } from '../collection-options.js';
 import { distributeChunks, distributeDatabases, type DestinationRange } from './distribution.js';
 import { type IndexPlan, type IndexRules, planIndexes, shardingOn } from './index-plan.js';
 import type { KeyPattern } from '../key-pattern.js';
-import type { Namespace } from '../../cluster/namespace.js';
 import type { Catalog, CatalogEntry } from '../namespace.js';
 import type { NamespaceRemap } from '../namespace-remap.js';
 

@@ -1,7 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { codeOf } from '../../cluster/failure.js';
-import { invalidViewCode } from '../../cluster/server-error-code.js';
+import { codeOf, invalidViewCode } from '../../cluster/failure.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 import { decodeListedCollection, uuidHex } from './decode-catalog.js';
 import { mapBounded } from '../../async/together.js';

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { batchesOf } from '../../cluster/batches.js';
+import { batchesOf } from '../../cluster/reads.js';
 import type { NodeClient } from '../../cluster/node-client.js';
 
 /**

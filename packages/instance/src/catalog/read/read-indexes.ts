@@ -1,13 +1,11 @@
 import type { Document } from 'mongodb';
-import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
-import { codeOf, unauthorizedCode } from '../../cluster/failure.js';
-import type { Namespace } from '../../cluster/namespace.js';
+import type { ClusterClient, NodeClient, Namespace } from '../../cluster/node-client.js';
+import { codeOf, unauthorizedCode, serverErrorCode } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
 import { decodeIndexStats, decodeListedIndex, type ListedIndex } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
 import type { IndexForm, InconsistentIndex, Sharding } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
-import { serverErrorCode } from '../../cluster/server-error-code.js';
 
 interface CollectionIndexes {
   /** As `listIndexes` shows them. */

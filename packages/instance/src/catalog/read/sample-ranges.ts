@@ -1,4 +1,4 @@
-import type { ClusterClient } from '../../cluster/node-client.js';
+import type { ClusterClient, Namespace } from '../../cluster/node-client.js';
 import { compareRaw } from '../../bson/order.js';
 import { isKeyBound, isLossless } from '../../bson/sent-value.js';
 import { findValue, maxKey, minKey, nullValue, ownedValue, type RawValue } from '../../bson/scan.js';
@@ -7,7 +7,6 @@ import type { KeyPattern } from '../key-pattern.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import type { DestinationRange } from '../plan/distribution.js';
 import { mapBounded } from '../../async/together.js';
-import type { Namespace } from '../../cluster/namespace.js';
 import { readCursor } from './read-cursor.js';
 
 /** Ranges per destination shard: enough for a later balancer, few enough to place. */

@@ -8,11 +8,8 @@ import {
   type Timestamp,
 } from 'mongodb';
 import type { CallsInFlight } from '../calls-in-flight.js';
-import type { CausalTimes } from './causal-times.js';
-import { kindOf } from './call-kind.js';
-import { databaseOf } from './databases.js';
-import { type CursorReply, cursorReplyOptions, type DecodedCursor, readCursorReply } from './cursor-reply.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
+import { callKind, type CausalTimes, databaseOf } from './commands.js';
 
 /** Time limit of killCursors when a cursor is closed early; if it fails, the server times the cursor out. */
 const killLimit_ms = 5_000;
@@ -135,7 +132,7 @@ export class DriverCursor implements RawCursor {
     await this.home.calls.run(
       options,
       (signal) => databaseOf(this.home.client, database).command(command, { session: this.session, signal }),
-      kindOf(database, command),
+      callKind(database, command),
     );
   }
 }
@@ -164,7 +161,7 @@ async function send(
     const reply = (await home.calls.run(
       options,
       (signal) => databaseOf(home.client, database).command(command, { ...sent, signal }),
-      kindOf(database, command),
+      callKind(database, command),
     )) as DriverReply;
     home.times.learn(reply);
     const operationTime = timeOfReply(reply, home.isRouter);
@@ -179,4 +176,50 @@ async function send(
     home.failed(home.client, error);
     throw error;
   }
+}
+
+/**
+ * Options of a cursor command: documents stay bytes, views of the reply, and everything else is decoded. The driver's
+ * option `raw` would leave the `topologyVersion` of an error undecoded too, and the driver fails on it when a primary
+ * steps down.
+ */
+export const cursorReplyOptions = {
+  fieldsAsRaw: { firstBatch: true, nextBatch: true },
+  promoteLongs: false,
+  enableUtf8Validation: false,
+} as const;
+
+/** The `cursor` field of a reply that was read with these options. */
+export interface DecodedCursor {
+  /** 0 if the cursor is exhausted. */
+  id: Long;
+  /** `database.collection` for the following commands. */
+  ns: string;
+  firstBatch?: Uint8Array[];
+  nextBatch?: Uint8Array[];
+  postBatchResumeToken?: { _data?: unknown; $recordId?: unknown };
+  atClusterTime?: Timestamp;
+}
+
+/** A batch of a cursor, with its documents as views of the reply's bytes. */
+interface CursorReply extends RawBatch {
+  id: Long;
+  namespace: string;
+}
+
+/** The batch in a reply. Only tokens in the form of change streams can be resumed from. */
+export function readCursorReply(cursor: DecodedCursor): CursorReply {
+  const documents = cursor.firstBatch ?? cursor.nextBatch ?? [];
+  const position = cursor.postBatchResumeToken;
+  const token = position?._data;
+  const hasRecord = position?.$recordId !== undefined && position.$recordId !== null;
+  return {
+    id: cursor.id,
+    namespace: cursor.ns,
+    documents,
+    bytes: documents.reduce((sum, { length }) => sum + length, 0),
+    ...(typeof token === 'string' && { resumeToken: token }),
+    ...(hasRecord && { recordToken: position }),
+    ...(cursor.atClusterTime !== undefined && { atClusterTime: cursor.atClusterTime }),
+  };
 }

@@ -1,18 +1,13 @@
-import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
+import { type ClientSession, type Document, type MongoClient, type ReadPreferenceMode, Binary, Long } from 'mongodb';
 import { CallsInFlight } from '../calls-in-flight.js';
-import { CausalTimes, isMajorityRead } from './causal-times.js';
-import type { ClientRing } from './client-ring.js';
-import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
-import { databaseOf } from './databases.js';
 import { failureOfRead } from '../failure.js';
+import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
+import type { Waits } from '../waits.js';
+import { callKind, CausalTimes, isMajorityRead, databaseOf, changesAtMajority, stated } from './commands.js';
+import type { ClientRing, MemberClients } from './clients.js';
 import { DriverCursor, withLimit } from './driver-cursor.js';
 import { isOrderedReading, openOrdered } from './ordered-reading.js';
-import { inSession, sessionOfCommand } from './lent-session.js';
-import type { MemberClients } from './member-clients.js';
-import { changesAtMajority, stated } from './stated-concerns.js';
 import { writeCommand, writeOutcome } from './write-command.js';
-import type { Waits } from '../waits.js';
-import { kindOf } from './call-kind.js';
 
 interface DriverNodeClientOptions {
   /** For logs, for example `cluster0 router`; never a connection string. */
@@ -51,7 +46,7 @@ export class DriverNodeClient implements NodeClient {
   async command(database: string, command: Document, options: CallOptions): Promise<Document> {
     const included = this.times.included(command);
     const limited = withLimit(stated(included), options);
-    const reply = await this.call(options, kindOf(database, command), (client, signal) => {
+    const reply = await this.call(options, callKind(database, command), (client, signal) => {
       const chosen = sessionOfCommand(command);
       const send = (session?: ClientSession) =>
         databaseOf(client, database).command(limited, {
@@ -138,4 +133,45 @@ export class DriverNodeClient implements NodeClient {
       throw error;
     }
   }
+}
+
+/** A server session that the caller chose, and the number of a transaction in it. */
+interface ChosenSession {
+  /** 16 bytes of the session's UUID. */
+  lsid: Uint8Array;
+  txnNumber?: bigint;
+}
+
+/**
+ * Runs a call in a server session of the caller's choice. A driver session borrows the id during the call. So the
+ * driver never pools it and never ends it on the server: that would lift its fence.
+ */
+async function inSession<T>(
+  client: MongoClient,
+  chosen: ChosenSession,
+  call: (session: ClientSession) => Promise<T>,
+): Promise<T> {
+  const session = client.startSession({ causalConsistency: false });
+  const serverSession = session.serverSession;
+  const own = { id: serverSession.id, txnNumber: serverSession.txnNumber };
+  serverSession.id = { id: new Binary(chosen.lsid, Binary.SUBTYPE_UUID) };
+  // commitTransaction and abortTransaction take their number from the driver's session, which stores a double. It is
+  // exact below 2^53, which is enough for probes: no other caller has transactions.
+  if (chosen.txnNumber !== undefined) serverSession.txnNumber = Number(chosen.txnNumber);
+  try {
+    return await call(session);
+  } finally {
+    serverSession.id = own.id;
+    serverSession.txnNumber = own.txnNumber;
+    await session.endSession();
+  }
+}
+
+/** The session that a command names in its own `lsid` and `txnNumber` fields, or null. */
+function sessionOfCommand(command: Record<string, unknown>): ChosenSession | null {
+  const lsid = command.lsid as { id?: unknown } | undefined;
+  if (!(lsid?.id instanceof Binary)) return null;
+  const number = command.txnNumber;
+  const chosen: ChosenSession = { lsid: lsid.id.buffer.subarray(0, lsid.id.position) };
+  return number instanceof Long ? { ...chosen, txnNumber: number.toBigInt() } : chosen;
 }

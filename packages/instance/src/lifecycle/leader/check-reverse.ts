@@ -5,7 +5,7 @@ import type { Catalog } from '../../catalog/namespace.js';
 import type { ClusterClient, RawCursor } from '../../cluster/node-client.js';
 import { causeText } from '../../cluster/connection-failure.js';
 import { classify, codeOf } from '../../cluster/failure.js';
-import { historyLost } from '../../cluster/history-lost.js';
+import { historyLost } from '../../cluster/oplog-window.js';
 import { within } from '../../async/clock.js';
 import { type DdlEvent, parseDdlEvent } from '../../ddl/ddl-stream.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';

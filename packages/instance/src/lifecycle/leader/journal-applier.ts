@@ -1,5 +1,4 @@
-import { serverErrorCode } from '../../cluster/server-error-code.js';
-import { codeOf } from '../../cluster/failure.js';
+import { serverErrorCode, codeOf } from '../../cluster/failure.js';
 import { applyDdlChange, type ApplyDdlDependencies } from '../../ddl/apply-ddl-change.js';
 import type { DdlLedger } from '../../ddl/ddl-ledger.js';
 import type { LedDestination } from '../../ddl/destination-collections.js';

@@ -1,7 +1,7 @@
 import type { BuildUnderWay } from '../../catalog/make/builds-under-way.js';
 import { nameSome } from '../../catalog/name-some.js';
 import type { Catalog } from '../../catalog/namespace.js';
-import { membersAway } from '../../cluster/members-away.js';
+import { membersAway } from '../../cluster/topology.js';
 import { runTogether, type Task } from '../../async/together.js';
 import type { LeaderDependencies } from '../migration/migration-dependencies.js';
 import { awaitsIndexes } from '../migration/index-scope.js';

@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { openTransactions } from '../../cluster/open-transactions.js';
+import { openTransactions } from '../../cluster/current-operations.js';
 import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
 import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
 

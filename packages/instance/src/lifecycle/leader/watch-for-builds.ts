@@ -2,7 +2,7 @@ import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { Clock } from '../../async/clock.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { Retrying } from '../../async/retry.js';
-import { runningBuilds } from '../../cluster/running-builds.js';
+import { runningBuilds } from '../../cluster/current-operations.js';
 
 /** Interval between looks: no commit is to be offered for long while the source builds an index. */
 const look_ms = 2_000;

@@ -1,6 +1,6 @@
 import { clusterTimeOf, secondsOf } from '../../cluster/cluster-time.js';
 import type { Clock } from '../../async/clock.js';
-import { membersAway } from '../../cluster/members-away.js';
+import { membersAway } from '../../cluster/topology.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type OplogWindow, readOplogWindow } from '../../cluster/oplog-window.js';
 

@@ -1,5 +1,5 @@
 import { ownedValue, type RawValue } from '../../bson/scan.js';
-import { batchesOf } from '../../cluster/batches.js';
+import { batchesOf } from '../../cluster/reads.js';
 import { idOrNull } from '../../bson/id.js';
 import { digestOf, kindOf } from './compare-group.js';
 import type { Finding } from './compare-range.js';

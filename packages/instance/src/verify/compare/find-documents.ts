@@ -1,12 +1,10 @@
 import type { Document } from 'mongodb';
 import { idClass, idFilter, idOrNull } from '../../bson/id.js';
 import type { RawValue } from '../../bson/scan.js';
-import { batchesOf } from '../../cluster/batches.js';
+import { batchesOf, matchingAll } from '../../cluster/reads.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
-import { commandBytesMax, partsWithin } from '../../cluster/driver/write-limits.js';
-import { matchingAll } from '../../cluster/matching-all.js';
-import type { Namespace } from '../../cluster/namespace.js';
-import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
+import { commandBytesMax, partsWithin } from '../../cluster/driver/write-command.js';
+import type { Namespace, ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { documentDigest, joinedDigest } from './compare-group.js';
 import type { KnownTimes, Side, Sides } from './sides.js';
 

@@ -1,13 +1,11 @@
 import { BSON, type Document } from 'mongodb';
 import { elementType } from '../../bson/element-type.js';
 import { findElement, findValue, ownedValue, type RawValue, readTimestamp } from '../../bson/scan.js';
-import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
+import { openChangeStream, tokenTime, ownPlace, type StreamPlace, WatchedStream } from '../../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../../cluster/failure.js';
 import type { Retrying } from '../../async/retry.js';
-import { ownPlace, type StreamPlace } from '../../cluster/stream-watch.js';
-import { WatchedStream } from '../../cluster/watched-stream.js';
 import type { MigrationToVerify } from './verifier-dependencies.js';
 
 /** How long the server waits for an event before it reports its position. */

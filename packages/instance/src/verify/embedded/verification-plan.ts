@@ -1,7 +1,7 @@
 import type { Binary, Document, Timestamp } from 'mongodb';
 import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/sent-value.js';
-import type { Namespace } from '../../cluster/namespace.js';
+import type { Namespace } from '../../cluster/node-client.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { KnownTimes, Sides } from '../compare/sides.js';
 

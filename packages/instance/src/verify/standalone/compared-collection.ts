@@ -1,5 +1,5 @@
 import type { RawValue } from '../../bson/scan.js';
-import type { Namespace } from '../../cluster/namespace.js';
+import type { Namespace } from '../../cluster/node-client.js';
 import type { Side } from '../compare/sides.js';
 import type { OrderedRead } from '../compare/ordered-documents.js';
 

@@ -3,7 +3,7 @@ import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { type ChosenIndex, withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
 import type { SkippedIndex } from '../../catalog/plan/skipped-index.js';
-import type { Namespace } from '../../cluster/namespace.js';
+import type { Namespace } from '../../cluster/node-client.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { compareDefinitions, type NamespaceDifference } from '../compare/compare-definitions.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';

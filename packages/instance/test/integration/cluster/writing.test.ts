@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Binary, BSON, type Document, Long, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { deleteStatement, replaceStatement } from '../../../src/bson/build.js';
-import { documentBytesMax } from '../../../src/cluster/driver/write-limits.js';
+import { documentBytesMax } from '../../../src/cluster/driver/write-command.js';
 import { kindOfCode, objectTooLargeCode } from '../../../src/cluster/failure.js';
 import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';

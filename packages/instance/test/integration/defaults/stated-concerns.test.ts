@@ -1,6 +1,6 @@
 import { Long, MinKey } from 'mongodb';
 import { afterEach, expect, it } from 'vitest';
-import { takenBy } from '../../../src/cluster/driver/stated-concerns.js';
+import { takenBy } from '../../../src/cluster/driver/commands.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { cleanUp } from '../../../src/lifecycle/commands/clean-up.js';
 import { Fixture, type Shape, type Side } from '../contract/fixture.js';

@@ -6,7 +6,7 @@ import { sendBatch } from '../../../src/apply/send-batch.js';
 import { composeBatch } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id.js';
 import type { RawWrite } from '../../../src/cluster/node-client.js';
-import { assertWithinLimits, bulkBytesMax } from '../../../src/cluster/driver/write-limits.js';
+import { assertWithinLimits, bulkBytesMax } from '../../../src/cluster/driver/write-command.js';
 import { ByteBudget } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { type RereadRequest, RereadSet } from '../../../src/store/reread-set.js';

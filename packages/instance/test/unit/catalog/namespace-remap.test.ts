@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { compileNamespaceRemap, refuseUnmappable } from '../../../src/catalog/namespace-remap.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
-import type { Namespace } from '../../../src/cluster/namespace.js';
+import type { Namespace } from '../../../src/cluster/node-client.js';
 import { testSeed } from '../../../../../test/seed.js';
 
 function namespace(text: string): Namespace {

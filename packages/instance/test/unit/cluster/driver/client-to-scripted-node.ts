@@ -1,6 +1,5 @@
 import { MongoClient } from 'mongodb';
-import { ClientRing } from '../../../../src/cluster/driver/client-ring.js';
-import { clientOptions } from '../../../../src/cluster/driver/client-options.js';
+import { ClientRing, clientOptions } from '../../../../src/cluster/driver/clients.js';
 import { DriverNodeClient } from '../../../../src/cluster/driver/driver-node-client.js';
 import { ScriptedNode, type Script } from '../scripted-node.js';
 

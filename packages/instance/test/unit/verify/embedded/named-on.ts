@@ -1,5 +1,5 @@
 import { namespaceOf } from '../../../../src/catalog/namespace.js';
-import type { Namespace } from '../../../../src/cluster/namespace.js';
+import type { Namespace } from '../../../../src/cluster/node-client.js';
 import type { CollectionToVerify } from '../../../../src/verify/embedded/verification-plan.js';
 
 /** A collection with the same name on both sides. */

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
-import { membersAway } from '../../../src/cluster/members-away.js';
+import { membersAway } from '../../../src/cluster/topology.js';
 import { fakeCluster, FakeNodeClient, serverError } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 

@@ -1,7 +1,7 @@
 import { BSON, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
+import { runningBuilds } from '../../../src/cluster/current-operations.js';
 import type { ClusterClient } from '../../../src/cluster/node-client.js';
-import { runningBuilds } from '../../../src/cluster/running-builds.js';
 import { fakeCluster, serverError } from '../fake-node-client.js';
 import { batchOf } from '../model/calls.js';
 import { clientWith } from '../model/client-with.js';

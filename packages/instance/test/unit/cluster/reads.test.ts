@@ -1,5 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import { BatchSize, batchDocumentsMax } from '../../../src/cluster/batch-size.js';
+import { expect, it, describe } from 'vitest';
+import { matchingAll, BatchSize, batchDocumentsMax } from '../../../src/cluster/reads.js';
+
+it('joins the queries that are given', () => {
+  expect(matchingAll()).toEqual({});
+  expect(matchingAll(undefined, undefined)).toEqual({});
+  expect(matchingAll(undefined, { a: 1 })).toEqual({ filter: { a: 1 } });
+  expect(matchingAll({ a: 1 }, { b: 1 })).toEqual({ filter: { $and: [{ a: 1 }, { b: 1 }] } });
+});
 
 const batch = (documents: number, documentBytes: number) => ({
   documents: Array.from({ length: documents }, () => new Uint8Array(0)),

@@ -1,7 +1,7 @@
-import { Int32, Timestamp } from 'mongodb';
-import { describe, expect, it } from 'vitest';
+import { Int32, Timestamp, Long, MongoClient } from 'mongodb';
+import { describe, expect, it, test } from 'vitest';
 import { appendNote } from '../../../../src/cluster/cluster-time.js';
-import { stated, takenBy } from '../../../../src/cluster/driver/stated-concerns.js';
+import { stated, takenBy, callKind, databaseOf } from '../../../../src/cluster/driver/commands.js';
 import { batch, success } from '../scripted-node.js';
 import { signal, withClient } from './client-to-scripted-node.js';
 
@@ -82,4 +82,35 @@ describe('over the wire', () => {
       },
     );
   });
+});
+
+it.each([
+  [{ find: 'orders', filter: {} }, 'find of shop.orders'],
+  [{ getMore: Long.fromNumber(7), collection: 'orders' }, 'getMore of shop.orders'],
+  [{ getMore: Long.fromNumber(7), collection: '$cmd.aggregate' }, 'getMore of a change stream'],
+  [{ aggregate: 1, pipeline: [{ $changeStream: {} }] }, 'aggregate of a change stream'],
+  [{ aggregate: 'orders', pipeline: [{ $changeStream: {} }] }, 'aggregate of a change stream'],
+  [{ aggregate: 1, pipeline: [{ $currentOp: {} }] }, 'aggregate of $currentOp'],
+  [{ aggregate: 'orders', pipeline: [{ $indexStats: {} }] }, 'aggregate of shop.orders'],
+  [{ appendOplogNote: 1 }, 'appendOplogNote'],
+])('%j is known as %s', (command, kind) => {
+  expect(callKind('shop', command)).toBe(kind);
+});
+
+const client = (): MongoClient => new MongoClient('mongodb://127.0.0.1:1/');
+
+test('the databases of a client are cached, apart from those of others', () => {
+  const [one, other] = [client(), client()];
+  const shop = databaseOf(one, 'shop');
+  expect(shop.databaseName).toBe('shop');
+  expect(databaseOf(one, 'shop')).toBe(shop);
+  expect(databaseOf(one, 'admin').databaseName).toBe('admin');
+  expect(databaseOf(other, 'shop')).not.toBe(shop);
+});
+
+test('the cache of a client has at most a thousand', () => {
+  const one = client();
+  const first = databaseOf(one, 'first');
+  for (let number = 0; number < 1_000; number += 1) databaseOf(one, `database${number}`);
+  expect(databaseOf(one, 'first')).not.toBe(first);
 });

@@ -1,12 +1,12 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { writeCommand } from '../../../../src/cluster/driver/write-command.js';
 import {
+  writeCommand,
   assertWithinLimits,
   bulkBytesMax,
   bulkStatementsMax,
   partsWithin,
-} from '../../../../src/cluster/driver/write-limits.js';
+} from '../../../../src/cluster/driver/write-command.js';
 
 function sizesOf(sizes: readonly number[], bytesMax: number): number[][] {
   return [...partsWithin(sizes, (size) => size, bytesMax)];

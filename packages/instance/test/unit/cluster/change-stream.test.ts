@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { StreamWatch } from '../../../src/cluster/change-stream.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import { StreamWatch } from '../../../src/cluster/stream-watch.js';
 import { Waits } from '../../../src/cluster/waits.js';
 import { batchOf } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';

@@ -1,7 +1,7 @@
 import { Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { NodeClient } from '../../../src/cluster/node-client.js';
-import { historyLost } from '../../../src/cluster/history-lost.js';
+import { historyLost } from '../../../src/cluster/oplog-window.js';
 import { clientWith } from '../model/client-with.js';
 import { never } from '../model/parts.js';
 

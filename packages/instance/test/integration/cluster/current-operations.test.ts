@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTransactions } from '../../../src/cluster/open-transactions.js';
+import { openTransactions } from '../../../src/cluster/current-operations.js';
 import { SplitCluster } from './split-cluster.js';
 
 describe('a transaction over two shards', () => {
