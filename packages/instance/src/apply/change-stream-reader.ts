@@ -1,6 +1,13 @@
 import type { Document, Timestamp } from 'mongodb';
 import { BatchSize } from '../cluster/reads.js';
-import { openChangeStream, splitsLargeEvents, tokenTime, ownPlace, type StreamPlace, WatchedStream } from '../cluster/change-stream.js';
+import {
+  openChangeStream,
+  splitsLargeEvents,
+  tokenTime,
+  ownPlace,
+  type StreamPlace,
+  WatchedStream,
+} from '../cluster/change-stream.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../cluster/failure.js';

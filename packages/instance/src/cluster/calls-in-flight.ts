@@ -1,7 +1,5 @@
-import { AnswerLimits } from './answer-limits.js';
-import type { CallOptions } from './node-client.js';
 import { NoAnswerError, type Wait } from '../async/clock.js';
-import type { Waits } from './waits.js';
+import type { CallOptions } from './node-client.js';
 
 /** Calls that take longer than this, beyond the time that they give the server, are shown. */
 const shownAfter_ms = 5_000;
@@ -96,5 +94,80 @@ export class CallsInFlight {
     const now_ms = this.now_ms();
     for (const { kind, began_ms, expected_ms } of this.calls.values())
       if (now_ms - began_ms >= expected_ms) yield { from: this.label, what: kind };
+  }
+}
+
+/**
+ * A call that has no answer for this long is repeated through another connection. A frozen node is replaced by an
+ * election within 10 to 12 s; a router that has sent it something before does not ask its successor by itself.
+ */
+const answer_ms = 20_000;
+/** How long a command counts as slow after it was. */
+const remembered_ms = 10 * 60_000;
+/** Kinds of slow commands that are remembered; beyond that all begin anew. */
+const kindsMax = 1_000;
+/** A call may take this many times as long as the slowest one before. */
+const slack_ratio = 2;
+
+interface Raised {
+  limit_ms: number;
+  until_ms: number;
+}
+
+/**
+ * How long calls may go without an answer, beyond the time that they give the server. Each call in vain doubles the
+ * limit of its kind, and a slow answer raises it. So a server that is slow finishes its work, at the cost of as much
+ * again, while one that is frozen costs one short limit.
+ */
+export class AnswerLimits {
+  readonly #raised = new Map<string, Raised>();
+
+  /** @param now_ms of a monotonic clock */
+  constructor(private readonly now_ms: () => number = () => performance.now()) {}
+
+  /** @param kind the command and its namespace */
+  limit_ms(kind: string): number {
+    const raised = this.#raised.get(kind);
+    if (raised === undefined) return answer_ms;
+    if (raised.until_ms > this.now_ms()) return raised.limit_ms;
+    this.#raised.delete(kind);
+    return answer_ms;
+  }
+
+  /** Notes a call that was given up. Of calls that ran at the same time, the first one counts. */
+  exceeded(kind: string, limit_ms: number): void {
+    this.#raise(kind, slack_ratio * limit_ms);
+  }
+
+  /** Notes an answer. */
+  answered(kind: string, took_ms: number): void {
+    if (took_ms > answer_ms) this.#raise(kind, slack_ratio * took_ms);
+  }
+
+  #raise(kind: string, limit_ms: number): void {
+    if (this.#raised.size >= kindsMax && !this.#raised.has(kind)) this.#raised.clear();
+    const raised_ms = Math.max(limit_ms, this.limit_ms(kind));
+    this.#raised.set(kind, { limit_ms: raised_ms, until_ms: this.now_ms() + remembered_ms + raised_ms });
+  }
+}
+
+/** What a process waits for now, for its warnings: calls without an answer, and streams that stand still. */
+export class Waits {
+  readonly #sources = new Set<() => Iterable<Wait>>();
+
+  /** @param onReopened called for every stream that is opened anew because it stands still */
+  constructor(readonly onReopened: (wait: Wait) => void = () => undefined) {}
+
+  /** Adds somebody who waits. @returns removes it again */
+  add(source: () => Iterable<Wait>): () => void {
+    this.#sources.add(source);
+    return () => this.#sources.delete(source);
+  }
+
+  /** All present ones, each once, in order. */
+  get present(): Wait[] {
+    const found = new Map<string, Wait>();
+    for (const source of this.#sources) for (const wait of source()) found.set(`${wait.from}\n${wait.what}`, wait);
+    return [...found.keys()].sort().flatMap((key) => found.get(key) ?? []);
   }
 }

@@ -1,11 +1,11 @@
 import type { Document, Timestamp } from 'mongodb';
 import { bufferOf, isNamed } from '../bson/scan.js';
-import { systemClock, type Clock } from './clock.js';
+import { systemClock, type Clock, type Wait } from '../async/clock.js';
 import { highestTime, secondsOf, timeOf } from './cluster-time.js';
 import type { NodeClient, RawCursor, Version, CallOptions, RawBatch } from './node-client.js';
 import { ResumableCursor } from './reads.js';
 import { isAtLeast } from './topology.js';
-import { type Wait, Waits } from './waits.js';
+import { Waits } from './calls-in-flight.js';
 
 export interface ChangeStreamOptions {
   /** The first time to read (inclusive). */

@@ -3,7 +3,17 @@ import { connectionCause, type ConnectionCauseKind } from '@convoy/api/connectio
 import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
 import { NoAnswerError } from '../async/clock.js';
 import type { FailureMeaning } from '../async/retry.js';
-import { apiVersionMissingCode, requireApiVersionOff, authenticationFailedCode, className, classify, codeOf, failureName, isNetworkFailure, unauthorizedCode } from './failure.js';
+import {
+  apiVersionMissingCode,
+  requireApiVersionOff,
+  authenticationFailedCode,
+  className,
+  classify,
+  codeOf,
+  failureName,
+  isNetworkFailure,
+  unauthorizedCode,
+} from './failure.js';
 
 /** The reason why Convoy cannot connect to a cluster, in words for its operator. */
 export interface ConnectionFailure {

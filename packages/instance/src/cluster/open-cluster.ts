@@ -19,7 +19,7 @@ import {
   shardAdvice,
 } from './connection-failure.js';
 import { failureName } from './failure.js';
-import type { Waits } from './waits.js';
+import type { Waits } from './calls-in-flight.js';
 import { DirectRoleMissingError, directRoleRelease, probeShard } from './probe-shard.js';
 import {
   listShards,

@@ -1,6 +1,13 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
 import { uuidHex } from '../catalog/read/decode-catalog.js';
-import { openChangeStream, tokenTime, tokenUuid, ownPlace, type StreamPlace, StreamWatch } from '../cluster/change-stream.js';
+import {
+  openChangeStream,
+  tokenTime,
+  tokenUuid,
+  ownPlace,
+  type StreamPlace,
+  StreamWatch,
+} from '../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawCursor } from '../cluster/node-client.js';
 import { classify } from '../cluster/failure.js';

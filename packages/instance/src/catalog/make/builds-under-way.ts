@@ -1,4 +1,4 @@
-import { AnswerLimits } from '../../cluster/answer-limits.js';
+import { AnswerLimits } from '../../cluster/calls-in-flight.js';
 import { type Clock, systemClock } from '../../async/clock.js';
 import { codeOf, serverErrorCode } from '../../cluster/failure.js';
 import type { NodeClient } from '../../cluster/node-client.js';

@@ -1,6 +1,6 @@
 import { type MongoClientOptions, type MongoClient, type Document, type ReadPreferenceMode, Timestamp } from 'mongodb';
 import { losesConnection } from '../failure.js';
-import type { Wait } from '../waits.js';
+import type { Wait } from '../../async/clock.js';
 
 /** Default number of connections to one node: apply workers, readers and the store share them. */
 const poolSizeDefault = 32;

@@ -1,8 +1,7 @@
 import { type ClientSession, type Document, type MongoClient, type ReadPreferenceMode, Binary, Long } from 'mongodb';
-import { CallsInFlight } from '../calls-in-flight.js';
+import { CallsInFlight, type Waits } from '../calls-in-flight.js';
 import { failureOfRead } from '../failure.js';
 import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
-import type { Waits } from '../waits.js';
 import { callKind, CausalTimes, isMajorityRead, databaseOf, changesAtMajority, stated } from './commands.js';
 import type { ClientRing, MemberClients } from './clients.js';
 import { DriverCursor, withLimit } from './driver-cursor.js';

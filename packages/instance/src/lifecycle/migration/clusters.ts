@@ -4,7 +4,7 @@ import { DeferredCluster } from '../../cluster/deferred-cluster.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { displayHost } from '../../cluster/driver/connection-string.js';
 import { openCluster } from '../../cluster/open-cluster.js';
-import type { Waits } from '../../cluster/waits.js';
+import type { Waits } from '../../cluster/calls-in-flight.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 import { homeOf, sourceShardsOf } from '../../store/reversal.js';

@@ -4,7 +4,15 @@ import type { Namespace } from '../../cluster/node-client.js';
 import { SerialQueue } from '../../async/waiting.js';
 import type { Side } from '../compare/sides.js';
 import { TouchedKeys } from './touched-keys.js';
-import { type CollectionToVerify, partsOf, restoredPart, restoredPlan, storedPart, type VerificationPart, type VerificationPlan } from './verification-plan.js';
+import {
+  type CollectionToVerify,
+  partsOf,
+  restoredPart,
+  restoredPlan,
+  storedPart,
+  type VerificationPart,
+  type VerificationPlan,
+} from './verification-plan.js';
 import type { CatalogToVerify, VerifierDependencies } from './verifier-dependencies.js';
 
 /** A collection with the progress of its comparison. */

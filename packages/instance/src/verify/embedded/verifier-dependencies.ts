@@ -1,6 +1,6 @@
 import type { RawValue } from '../../bson/scan.js';
 import type { Clock } from '../../async/clock.js';
-import type { Waits } from '../../cluster/waits.js';
+import type { Waits } from '../../cluster/calls-in-flight.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { VerificationStorage } from '../../store/verification-storage.js';
 import type { Retrying } from '../../async/retry.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StreamWatch } from '../../../src/cluster/change-stream.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import { Waits } from '../../../src/cluster/waits.js';
+import { Waits } from '../../../src/cluster/calls-in-flight.js';
 import { batchOf } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
 import { bytesOf } from '../model/parts.js';

@@ -1,7 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { StreamPlace } from '../../../src/cluster/change-stream.js';
-import { Waits } from '../../../src/cluster/waits.js';
+import { Waits } from '../../../src/cluster/calls-in-flight.js';
 
 /** A place in which every look at the clock takes a second, so that each reply has taken one. */
 export function standingPlace(): StreamPlace {

@@ -1,12 +1,11 @@
 import { Binary, BSON, Long, MongoClient, MongoServerError, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { readCursor } from '../../../../src/catalog/read/read-cursor.js';
-import { ClientClosedError } from '../../../../src/cluster/calls-in-flight.js';
+import { ClientClosedError, Waits } from '../../../../src/cluster/calls-in-flight.js';
 import { NoAnswerError } from '../../../../src/async/clock.js';
 import { ClientRing, clientOptions, MemberClients } from '../../../../src/cluster/driver/clients.js';
 import { DriverNodeClient } from '../../../../src/cluster/driver/driver-node-client.js';
 import { classify } from '../../../../src/cluster/failure.js';
-import { Waits } from '../../../../src/cluster/waits.js';
 import { batch, failure, type Script, ScriptedNode, success } from '../scripted-node.js';
 import { clientTo, signal, withClient } from './client-to-scripted-node.js';
 

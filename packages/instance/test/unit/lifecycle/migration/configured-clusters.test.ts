@@ -1,6 +1,6 @@
 import { MongoNetworkError } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Waits } from '../../../../src/cluster/waits.js';
+import { Waits } from '../../../../src/cluster/calls-in-flight.js';
 import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import type { ClusterName, Connect } from '../../../../src/lifecycle/migration/clusters.js';

@@ -1,7 +1,7 @@
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import { only } from '../../../../../api/test/unit/only.js';
-import { Waits } from '../../../../src/cluster/waits.js';
+import { Waits } from '../../../../src/cluster/calls-in-flight.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
 import type { Clock } from '../../../../src/async/clock.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
