@@ -3,6 +3,9 @@ import { computedText } from '../bson/computed-text.js';
 import { documentText } from '../bson/text.js';
 import { typeName } from '../bson/type-of.js';
 import type { Doc, Value } from '../bson/value.js';
+import { docOrEmpty } from '../node/doc-fields.js';
+import { measurementsOf, readBucket } from '../time-series/bucket.js';
+import { timeSeriesOf } from '../time-series/bucketing.js';
 import { checkedPath } from '../expression/checked-path.js';
 import { compileExpression } from '../expression/evaluate.js';
 import { MutableDocument } from '../expression/mutable-document.js';
@@ -225,4 +228,14 @@ function withField(doc: Doc, path: readonly string[], value: Value | undefined):
   const inner = doc.get(name);
   copy.set(name, rest.length > 0 && inner instanceof Map ? withField(inner, rest, value) : value);
   return copy.frozen();
+}
+
+/** `$_internalUnpackBucket`: the measurements of buckets, as the views of time-series collections have them. */
+export function compileUnpack(operand: Value): RunStage {
+  const series = timeSeriesOf(new Map([['timeseries', docOrEmpty(operand)]]));
+  if (series === undefined || series.timeField === '')
+    throw located(5346508, 'The $_internalUnpackBucket stage requires a timeField parameter');
+  return function* (buckets) {
+    for (const bucket of buckets) yield* measurementsOf(readBucket(bucket, series), series);
+  };
 }

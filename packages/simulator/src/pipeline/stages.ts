@@ -16,6 +16,7 @@ import {
   compileAddFields,
   compileProject,
   compileReplaceRoot,
+  compileUnpack,
   compileUnset,
   compileUnwind,
 } from './reshape.js';
@@ -44,6 +45,7 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $facet: compileFacet,
   $bucket: compileBucket,
   $graphLookup: compileGraphLookup,
+  $_internalUnpackBucket: compileUnpack,
 };
 
 /**

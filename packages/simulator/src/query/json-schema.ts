@@ -21,6 +21,7 @@ export function compileJsonSchema(schema: Value): (doc: Doc) => boolean {
 /** Compiles a schema for values of any type. @throws CommandError as `compileJsonSchema` */
 function compileSchema(schema: Doc): Check {
   const checks = [...schema].map(([keyword, operand]) => {
+    if (keyword === 'additionalProperties' && operand === false) return onlyProperties(schema);
     const compile = keywords[keyword];
     if (compile === undefined) throw unsimulated(`$jsonSchema.${keyword}`);
     return compile(operand);
@@ -40,6 +41,12 @@ const keywords: Record<string, KeywordCompiler> = {
   },
   minimum: (operand) => (value) => !isNumber(value) || compareValues(value, operand) >= 0,
 };
+
+/** No other fields than the properties. */
+function onlyProperties(schema: Doc): Check {
+  const named = document('properties', schema.get('properties') ?? new Map<string, Value>());
+  return forDocuments((doc) => [...doc.keys()].every((name) => named.has(name)));
+}
 
 function typeCheck(operand: Value): Check {
   const names = new Set((Array.isArray(operand) ? operand : [operand]).map(String));

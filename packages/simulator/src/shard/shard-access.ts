@@ -48,6 +48,8 @@ export type FullDocumentBeforeChange = 'off' | 'whenAvailable' | 'required';
 export interface StreamStage {
   readonly allChangesForCluster: boolean;
   readonly allowToRunOnConfigDB: boolean;
+  /** Streams of single collections such as buckets; never through routers. */
+  readonly allowToRunOnSystemNS: boolean;
   readonly fullDocument: FullDocument;
   readonly fullDocumentBeforeChange: FullDocumentBeforeChange;
   readonly showExpandedEvents: boolean;

@@ -160,6 +160,7 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
   crash(): void {
     this.#state.interruption.byShutdown();
     this.close();
+    this.#state.openBuckets.clear();
     this.#state.sessions.forgetVolatile();
   }
 
@@ -167,6 +168,7 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
   stepDown(): void {
     this.#state.interruption.byStepDown();
     this.standStill();
+    this.#state.openBuckets.clear();
     this.#state.sessions.forgetVolatile();
   }
 
@@ -381,7 +383,7 @@ function factsOf(collection: Collection): CollectionFacts {
     namespace: collection.namespace,
     uuid: collection.uuid,
     options: collection.options,
-    indexes: collection.indexes.map(({ definition }) => listedSpec(definition.spec)),
+    indexes: collection.listedIndexes.map(({ definition }) => listedSpec(definition.spec)),
     documentCount: collection.documentCount,
     documentBytes: collection.documentBytes,
     isMultikey: (name) => collection.indexes.some((index) => index.definition.name === name && index.multikey),

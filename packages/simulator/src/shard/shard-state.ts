@@ -11,6 +11,7 @@ import type { RunningTransaction } from './session/running-transaction.js';
 import { ExclusiveUse } from './session/exclusive-use.js';
 import { Sessions } from './session/sessions.js';
 import { Cursors } from './cursor/cursors.js';
+import { OpenBuckets } from './time-series/open-buckets.js';
 import { TtlMonitor } from './ttl-monitor.js';
 import { DocumentWriter } from './write/document-writer.js';
 import type { ClusterClock } from '../node/clock.js';
@@ -65,6 +66,7 @@ export class ShardState {
   readonly builds = new RunningBuilds(this.interruption);
   readonly coordinators = new Coordinators();
   readonly moves = new DonatedMoves();
+  readonly openBuckets: OpenBuckets = new OpenBuckets(this);
   readonly ttl: TtlMonitor;
   /** Which documents a shard of a cluster owns now. Undefined where it owns all. */
   ownership: () => RoutedAccess | undefined = () => undefined;

@@ -66,7 +66,8 @@ function eachPath(diff: Diff, parts: PathParts, visit: (parts: PathParts) => voi
   }
   for (const [key, part] of diff) {
     if (!(part instanceof Map)) continue;
-    if (key === 'd' || key === 'u' || key === 'i') for (const name of part.keys()) visit([...parts, name]);
+    if (key === 'd' || key === 'u' || key === 'i' || key === 'b')
+      for (const name of part.keys()) visit([...parts, name]);
     else eachPath(part, [...parts, key.slice(1)], visit);
   }
 }
@@ -84,7 +85,8 @@ function describeDocument(diff: Diff, prefix: string, description: UpdateDescrip
   for (const [key, part] of diff) {
     if (!(part instanceof Map)) continue;
     if (key === 'd') description.removedFields.push(...[...part.keys()].map((name) => prefix + name));
-    else if (key === 'u' || key === 'i')
+    // A change of binary data (`b`) stands there as a value (server source of 8.0).
+    else if (key === 'u' || key === 'i' || key === 'b')
       for (const [name, value] of part) description.updatedFields.set(prefix + name, value);
     else describeDocument(part, `${prefix}${key.slice(1)}.`, description);
   }

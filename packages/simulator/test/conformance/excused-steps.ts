@@ -7,7 +7,6 @@ interface ExcusedStep {
 
 const passthrough = 'The simulator refuses `$_passthroughToShard` by name.';
 const privileges = 'Actions that came after 7.0 are missing, such as those of search indexes and query statistics.';
-const timeSeries = 'The simulator has the definition of a time-series collection only, not its content.';
 
 export const excusedSteps: readonly ExcusedStep[] = [
   {
@@ -28,14 +27,6 @@ export const excusedSteps: readonly ExcusedStep[] = [
       'The recorded balancer had just spread the 1024 chunks of config.system.sessions, whose ranges wait for ' +
       'clean-up too.',
   },
-  { step: '03-crud:28', reason: timeSeries },
-  { step: '03-crud:29', reason: timeSeries },
-  { step: '03-crud:30', reason: timeSeries },
-  { step: '04-events-documents:140', reason: timeSeries },
-  { step: '8.0/03-crud:28', reason: timeSeries },
-  { step: '8.0/03-crud:29', reason: timeSeries },
-  { step: '8.0/03-crud:30', reason: timeSeries },
-  { step: '8.0/04-events-documents:180', reason: timeSeries },
   {
     step: '8.0/04-events-documents:144',
     reason: 'The message quotes the whole document as the query of the delete. The simulator deletes by `_id`.',

@@ -2,11 +2,13 @@ import { nodePatterns } from './node-patterns.js';
 import type { Pattern } from './pattern.js';
 import {
   isBatchToken,
+  isBucketId,
   isClusterTime,
   isCursorId,
   isInt,
   isLong,
   isObjectIdOfRun,
+  isPairOfIds,
   isSignatureHash,
   isText,
   isTimeOfRun,
@@ -308,6 +310,32 @@ export const patterns: readonly Pattern[] = [
     subjects: ['configureFailPoint'],
     covers: { value: isInt },
     reason: 'How often the node reached the fail point. Ranges of config.system.sessions reach it too.',
+  },
+  {
+    name: 'id of a measurement',
+    paths: [
+      'cursor.firstBatch[].control.min._id',
+      'cursor.firstBatch[].control.max._id',
+      'cursor.firstBatch[].data._id.*',
+    ],
+    steps: ['03-crud:29', '8.0/03-crud:29'],
+    covers: { value: isObjectIdOfRun },
+    isPaired: true,
+    reason: 'ObjectIds start with the seconds of the wall clock, followed by random bytes.',
+  },
+  {
+    name: 'ids of measurements',
+    paths: ['cursor.firstBatch[].data._id'],
+    steps: ['8.0/03-crud:29'],
+    covers: { value: isPairOfIds },
+    reason: 'The same, in a compressed column.',
+  },
+  {
+    name: 'id of a bucket',
+    paths: ['cursor.firstBatch[]._id'],
+    steps: ['03-crud:29', '8.0/03-crud:29'],
+    covers: { value: isBucketId },
+    reason: "The seconds of the first measurement's time, rounded, followed by random bytes.",
   },
   {
     name: 'sampled id',

@@ -7,8 +7,8 @@ import type { CorpusFile, RecordedRelease } from './corpus-file.js';
 export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '01-handshake': 48,
   '02-catalog': 114,
-  '03-crud': 32,
-  '04-events-documents': 115,
+  '03-crud': 35,
+  '04-events-documents': 116,
   '05-events-ddl': 93,
   '06-resume-and-errors': 43,
   '07-auth': 64,
@@ -45,8 +45,8 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '43-data-sizes': 26,
   '8.0/01-handshake': 48,
   '8.0/02-catalog': 114,
-  '8.0/03-crud': 32,
-  '8.0/04-events-documents': 156,
+  '8.0/03-crud': 35,
+  '8.0/04-events-documents': 157,
   '8.0/05-events-ddl': 127,
   '8.0/06-resume-and-errors': 41,
   '8.0/07-auth': 61,
@@ -63,6 +63,6 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
 
 /** The same of each release: what the last lines of `npm run conformance` say. */
 export const equalOfRelease: Readonly<Record<RecordedRelease, { readonly equal: number; readonly steps: number }>> = {
-  '5.0': { equal: 4501, steps: 4508 },
-  '8.0': { equal: 1045, steps: 1059 },
+  '5.0': { equal: 4505, steps: 4508 },
+  '8.0': { equal: 1049, steps: 1059 },
 };

@@ -26,6 +26,20 @@ export function isObjectIdOfRun(value: Json): boolean {
   return isObjectId(value) && typeof hex === 'string' && isSecondOfRun(parseInt(hex.slice(0, 8), 16));
 }
 
+/** Whether a value is the id of the recorded bucket, which begins with the time of its first measurement. */
+export function isBucketId(value: Json): boolean {
+  const hex = only(value, '$oid');
+  return isObjectId(value) && typeof hex === 'string' && hex.startsWith('6553ede0');
+}
+
+/** Whether a value is the column of two ids of the run, one made right after the other. */
+export function isPairOfIds(value: Json): boolean {
+  const binary = only(value, '$binary') as { base64: string; subType: string } | undefined;
+  const bytes = Buffer.from(binary?.base64 ?? '', 'base64').toString('hex');
+  const [, seconds = '0'] = /^0700([0-9a-f]{8})[0-9a-f]{16}802e0000000000000000$/.exec(bytes) ?? [];
+  return binary?.subType === '07' && isSecondOfRun(parseInt(seconds, 16));
+}
+
 function isObjectId(value: Json): boolean {
   const hex = only(value, '$oid');
   return typeof hex === 'string' && /^[0-9a-f]{24}$/.test(hex);

@@ -10,6 +10,7 @@ const perDocument: ReadonlySet<string> = new Set([
   '$unwind',
   '$replaceRoot',
   '$replaceWith',
+  '$_internalUnpackBucket',
   '$collStats',
   '$indexStats',
   '$currentOp',

@@ -35,10 +35,27 @@ function documentKeyOf(operation: DocumentOperation, style: EventStyle): Doc {
   const { target } = operation;
   if (operation.kind !== 'insert') return documentKeyFrom(operation.before, target.shardKey);
   if (!style.wholeDocumentKeys) return documentKeyFrom(operation.document, undefined);
-  return documentKeyFrom(
-    operation.document,
-    target.shardKey ?? (style.version.atLeast(6) ? undefined : style.presentShardKey(target)),
-  );
+  if (style.version.atLeast(6)) return documentKeyFrom(operation.document, target.shardKey);
+  return nested(documentKeyFrom(operation.document, target.shardKey ?? style.presentShardKey(target)));
+}
+
+/** Before 6.0 the key of an insert has the fields of the document, not their paths (`extractPathsFromDoc`). */
+function nested(key: Doc): Doc {
+  if (![...key.keys()].some((path) => path.includes('.'))) return key;
+  const whole: Doc = new Map();
+  for (const [path, value] of key) {
+    const names = path.split('.');
+    const last = names.pop() ?? path;
+    let at = whole;
+    for (const name of names) {
+      const inner = at.get(name);
+      const next: Doc = inner instanceof Map ? inner : new Map<string, Value>();
+      at.set(name, next);
+      at = next;
+    }
+    at.set(last, value);
+  }
+  return whole;
 }
 
 /** The changes of an update, as events show them. Undefined for a replacement. */
@@ -46,7 +63,9 @@ export function describedUpdate(operation: UpdateOperation, style: EventStyle): 
   const { version } = style;
   const wholeDocument = operation.replacement || (operation.operators === undefined && !version.atLeast(5));
   if (wholeDocument) return undefined;
-  const diff = updateDiff(decodeDocument(operation.before), decodeDocument(operation.after), operation.operators);
+  const diff =
+    operation.diff ??
+    updateDiff(decodeDocument(operation.before), decodeDocument(operation.after), operation.operators);
   if (diff === undefined) return undefined;
   if (style.rawUpdateDescription) {
     return new Map<string, Value>([

@@ -51,9 +51,8 @@ export class ScopeFilter {
   }
 
   #showsDdl(operation: DdlOperation): boolean {
-    return (
-      this.options.expanded && this.#showsTarget(operation.target) && operation.target.collection !== 'system.views'
-    );
+    const isOfViews = operation.target.collection === 'system.views';
+    return this.options.expanded && this.#showsTarget(operation.target) && (!isOfViews || this.options.systemEvents);
   }
 
   #showsTarget(target: EntryNamespace): boolean {

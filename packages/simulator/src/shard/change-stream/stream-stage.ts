@@ -11,6 +11,7 @@ import type { FullDocument, FullDocumentBeforeChange, StreamScope, StreamStage, 
 const classicFields: readonly string[] = [
   'allChangesForCluster',
   'allowToRunOnConfigDB',
+  'allowToRunOnSystemNS',
   'fullDocument',
   'fullDocumentBeforeChange',
   'resumeAfter',
@@ -19,12 +20,7 @@ const classicFields: readonly string[] = [
   'startAtOperationTime',
 ];
 /** Since 6.0 (manual, `$changeStream`). */
-const expandedFields: readonly string[] = [
-  'allowToRunOnSystemNS',
-  'showExpandedEvents',
-  'showRawUpdateDescription',
-  'showSystemEvents',
-];
+const expandedFields: readonly string[] = ['showExpandedEvents', 'showRawUpdateDescription', 'showSystemEvents'];
 
 /**
  * Parses the operand of `$changeStream`.
@@ -52,6 +48,7 @@ export function readStreamStage(operand: Value, version: ServerVersion, onRouter
   return {
     allChangesForCluster: isTrue(operand.get('allChangesForCluster')),
     allowToRunOnConfigDB: isTrue(operand.get('allowToRunOnConfigDB')),
+    allowToRunOnSystemNS: isTrue(operand.get('allowToRunOnSystemNS')) && !onRouter,
     fullDocument: readFullDocument(operand, version),
     fullDocumentBeforeChange,
     showExpandedEvents: isTrue(operand.get('showExpandedEvents')),
@@ -141,7 +138,7 @@ export function streamScope(stage: StreamStage, db: string, collection: string |
   if (db === 'admin' || db === 'local' || (db === 'config' && !stage.allowToRunOnConfigDB)) {
     throw failure.invalidNamespace(`$changeStream may not be opened on the internal ${db} database`);
   }
-  if (collection?.startsWith('system.') === true) {
+  if (collection?.startsWith('system.') === true && !stage.allowToRunOnSystemNS) {
     throw failure.invalidNamespace(`$changeStream may not be opened on the internal ${db}.${collection} collection`);
   }
   return collection === undefined ? { kind: 'database', db } : { kind: 'collection', db, collection };

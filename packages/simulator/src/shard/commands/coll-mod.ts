@@ -10,7 +10,6 @@ import type { View } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
 import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
-import { refuseView } from '../write/refuse-view.js';
 import { changeIndex, refuseUnknownIndexFields } from './coll-mod-index.js';
 import {
   cappedSizeBytes,
@@ -42,6 +41,7 @@ const fieldsSince60 = [
   'cappedMax',
   'dryRun',
   'collectionUUID',
+  'timeseriesBucketsMayHaveMixedSchemaData',
 ];
 const validation = [
   'validator',
@@ -66,7 +66,6 @@ export function collMod(context: CommandContext): Doc {
   const collection = state.catalog.collection(namespace);
   requireExpectedCollection(context, namespace, collection);
   const view = state.catalog.view(namespace);
-  if (view?.type === 'timeseries') refuseView(state, namespace);
   if (view !== undefined) {
     const foreign = [...body.keys()].find((name) => ofCollections.has(name));
     if (foreign !== undefined) throw failure.invalidOptions(`option not supported on a view: ${foreign}`);

@@ -27,6 +27,9 @@ import { convertToCapped, renameCollection } from './rename-collection.js';
 import { currentOperations } from './operations.js';
 import { collStats, dataSize, dbStats, validate } from './statistics.js';
 import { update } from './update.js';
+import { deleteMeasurements, insertMeasurements, updateMeasurements } from '../time-series/measurement-writes.js';
+import * as series from '../time-series/series-definitions.js';
+import { ofSeries } from '../time-series/series-target.js';
 
 /** Commands that read, but not at a time. */
 function presentOnly(handler: CommandHandler): CommandHandler {
@@ -41,10 +44,10 @@ const unsimulatedCommands = ['bulkWrite', 'explain', 'killOp'];
 
 /** Every command that a shard answers itself, by its names. */
 export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string, CommandHandler>([
-  ['insert', insert],
-  ['update', update],
-  ['delete', deleteDocuments],
-  ['findAndModify', findAndModify],
+  ['insert', ofSeries(insertMeasurements, insert)],
+  ['update', ofSeries(updateMeasurements, update)],
+  ['delete', ofSeries(deleteMeasurements, deleteDocuments)],
+  ['findAndModify', ofSeries(series.refuseFindAndModify, findAndModify)],
   ['find', find],
   ['getMore', getMore],
   ['killCursors', killCursors],
@@ -56,16 +59,16 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['dropDatabase', alone(dropDatabase, usedInDatabase)],
   ['renameCollection', alone(renameCollection, renamed)],
   ['convertToCapped', alone(convertToCapped, named)],
-  ['collMod', alone(collMod, named)],
-  ['createIndexes', alone(createIndexes, withNewIndexes)],
-  ['dropIndexes', alone(dropIndexes, existing)],
-  ['listIndexes', listIndexes],
+  ['collMod', alone(ofSeries(series.modifySeries, collMod), named)],
+  ['createIndexes', alone(ofSeries(series.createSeriesIndexes, createIndexes), withNewIndexes)],
+  ['dropIndexes', alone(ofSeries(series.dropSeriesIndexes, dropIndexes), existing)],
+  ['listIndexes', ofSeries(series.listSeriesIndexes, listIndexes)],
   ['listCollections', listCollections],
   ['listDatabases', listDatabases],
-  ['collStats', presentOnly(collStats)],
+  ['collStats', presentOnly(ofSeries(series.seriesStats, collStats))],
   ['dbStats', presentOnly(dbStats)],
   ['dataSize', presentOnly(dataSize)],
-  ['validate', validate],
+  ['validate', ofSeries(series.refuseValidate, validate)],
   ['splitVector', splitVector],
   ['appendOplogNote', appendOplogNote],
   ['_hashBSONElement', hashElement],

@@ -11,7 +11,8 @@ import { failure } from '../failure.js';
 import { refuseIdDescription } from '../index-spec/option-rules.js';
 import type { ShardState } from '../shard-state.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
-import { createTimeSeries } from '../write/time-series.js';
+import { seriesNamespaceOf } from '../../time-series/bucketing.js';
+import { createTimeSeries, restoreBuckets } from '../time-series/create-series.js';
 import { storeView, viewsCollection } from '../write/view-catalog.js';
 import { clusteredIndexOption } from './clustered-index.js';
 import { refuseUnknownEngines } from './storage-options.js';
@@ -68,12 +69,13 @@ export function create(context: CommandContext): Doc {
     throw failure.invalidOptions("'pipeline' requires 'viewOn' to also be specified");
   refuseUnknownValidation('create', body);
   refuseIdIndex(body);
-  const clustered = clusteredIndexOption(state.features, body);
-  if (body.has('viewOn')) return createView(state, namespace, body);
   if (body.has('timeseries')) {
-    createTimeSeries(state, namespace, body);
+    if (seriesNamespaceOf(namespace) === undefined) createTimeSeries(state, namespace, body);
+    else restoreBuckets(state, namespace, body);
     return new Map();
   }
+  const clustered = clusteredIndexOption(state.features, body);
+  if (body.has('viewOn')) return createView(state, namespace, body);
   const options = newOptions(state, namespace, request);
   addClustering(options, clustered, body);
   if (sameAsExisting(state, namespace, options)) return new Map();

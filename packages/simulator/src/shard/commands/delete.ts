@@ -67,7 +67,11 @@ function deleted(n: number): StatementOutcome {
  * Several documents at a time, with one entry each time. One that a transaction holds is waited for.
  * @returns how many were deleted
  */
-function deleteInBatches({ writer }: ShardState, collection: Collection, found: readonly MatchedRecord[]): number {
+export function deleteInBatches(
+  { writer }: ShardState,
+  collection: Collection,
+  found: readonly MatchedRecord[],
+): number {
   for (let at = 0; at < found.length;) {
     const batch = found.slice(at, at + batchDocuments);
     const held = batch.findIndex(({ record }) => heldByAnother(record, null));

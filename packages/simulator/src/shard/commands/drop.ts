@@ -28,7 +28,7 @@ export function drop(context: CommandContext): Doc {
     throw failure.namespaceNotFound('ns not found');
   }
   const reply: Doc = new Map<string, Value>([
-    ['nIndexesWas', new Int32(collection.indexes.length)],
+    ['nIndexesWas', new Int32(collection.listedIndexes.length)],
     ['ns', namespace],
   ]);
   dropCollection(state, collection, isTrue(context.request.body.get('fromMigrate')));

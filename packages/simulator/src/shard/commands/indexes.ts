@@ -19,7 +19,6 @@ import type { Collection } from '../storage/collection.js';
 import type { IndexDefinition } from '../storage/collection-index.js';
 import { PENDING, timeKey } from '../storage/time-key.js';
 import { collectionForWrite } from '../write/collection-access.js';
-import { defaultIndex } from '../write/time-series.js';
 import { refuseView } from '../write/refuse-view.js';
 import { readTarget, sessionText, targetNamespace, type CommandContext } from './command-context.js';
 import { requireExpectedCollection } from './expected-collection.js';
@@ -74,9 +73,9 @@ function createNow(context: CommandContext): Doc {
   if (!existed)
     refuseUnbuildableTogether(state.version, state.catalog.scratchCollection(namespace, new Map(), PENDING), specs);
   const collection = collectionForWrite(state, namespace);
-  const before = collection.indexes.length;
+  const before = collection.listedIndexes.length;
   buildIndexes(state, collection, specs, { isNew: !existed });
-  const after = collection.indexes.length;
+  const after = collection.listedIndexes.length;
   const reply: Doc = new Map<string, Value>([
     ['numIndexesBefore', new Int32(before)],
     ['numIndexesAfter', new Int32(after)],
@@ -139,7 +138,7 @@ export function dropIndexes(context: CommandContext): Doc | Promise<Doc> {
   requireExpectedCollection(context, namespace, collection);
   refuseView(state, namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns not found ${namespace}`);
-  const was = collection.indexes.length;
+  const was = collection.listedIndexes.length;
   const wanted = request.body.get('index');
   if (state.builds.of(collection).length > 0) return dropBuilds(context, collection, wanted);
   const reply: Doc = new Map<string, Value>([['nIndexesWas', new Int32(was)]]);
@@ -162,7 +161,7 @@ export function dropIndexes(context: CommandContext): Doc | Promise<Doc> {
 async function dropBuilds(context: CommandContext, collection: Collection, wanted: Value | undefined): Promise<Doc> {
   const { state, request } = context;
   const names = wanted === '*' ? wanted : Array.isArray(wanted) ? wanted : [wanted ?? null];
-  const was = collection.indexes.length + state.builds.of(collection).flatMap(({ specs }) => specs).length;
+  const was = collection.listedIndexes.length + state.builds.of(collection).flatMap(({ specs }) => specs).length;
   const isDropped = await state.builds.drop(collection, names);
   state.builds.refuseOther(collection);
   if (isDropped && names !== '*') return new Map<string, Value>([['nIndexesWas', new Int32(was)]]);
@@ -210,11 +209,6 @@ function removeIndexes(state: ShardState, collection: Collection, names: readonl
 export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   const { state, request } = context;
   const { namespace, collection } = readTarget(context);
-  const view = state.catalog.view(namespace);
-  if (view?.type === 'timeseries') {
-    const index = state.version.atLeast(8, 0) ? defaultIndex(view.options) : undefined;
-    return completeReply(index === undefined ? [] : [index.listed], namespace);
-  }
   refuseView(state, namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns does not exist: ${namespace}`);
   const shown = (spec: Doc): Doc => inListOrder(state.version, listedSpec(spec));
@@ -228,7 +222,7 @@ export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
       ]);
     }),
   );
-  const specs = [...collection.indexes.map(({ definition }) => shown(definition.spec)), ...building];
+  const specs = [...collection.listedIndexes.map(({ definition }) => shown(definition.spec)), ...building];
   const cursorOptions = request.body.get('cursor');
   const batchSize = cursorOptions instanceof Map ? numberOf(cursorOptions.get('batchSize')) : undefined;
   if (batchSize === undefined || specs.length <= batchSize) return completeReply(specs, namespace);

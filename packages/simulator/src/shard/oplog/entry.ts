@@ -30,6 +30,8 @@ export interface UpdateOperation {
   readonly operators: Doc | undefined;
   /** True when a replacement document replaced the whole document. */
   readonly replacement: boolean;
+  /** The difference that the writer itself logs. Undefined where the server computes it. */
+  readonly diff?: Doc | undefined;
 }
 
 export interface DeleteOperation {

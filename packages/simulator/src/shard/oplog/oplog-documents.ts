@@ -163,7 +163,7 @@ function updateFields(operation: UpdateOperation, version: ServerVersion): Value
   const { before, after, operators, replacement } = operation;
   const whole = new RawDocument(after);
   if (replacement || (operators === undefined && !version.atLeast(5))) return whole;
-  const diff = updateDiff(decodeDocument(before), decodeDocument(after), operators);
+  const diff = operation.diff ?? updateDiff(decodeDocument(before), decodeDocument(after), operators);
   if (diff === undefined) return whole;
   if (!version.atLeast(5)) return pathOperators(diff);
   return new Map<string, Value>([

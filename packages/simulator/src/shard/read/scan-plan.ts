@@ -43,7 +43,8 @@ export function planScan(collection: Collection, request: ScanRequest): ScanPlan
   const natural = naturalDirection(request);
   if (natural !== undefined) return naturalScan(collection, natural, request);
   if (request.min !== undefined || request.max !== undefined) return minMaxScan(collection, request);
-  const bounds = usableBounds(collection, request);
+  const usable = usableBounds(collection, request);
+  const bounds = collection.options.has('clusteredIndex') ? withoutPoints(usable, request) : usable;
   if (request.hint !== undefined) return hintedScan(collection, request.hint, bounds, request);
   const chosen = bestIndex(collection, bounds, request);
   return chosen === undefined ? naturalScan(collection, 1, request) : indexScan(chosen, bounds, request);
@@ -150,6 +151,7 @@ function boundValues(
 function hintedIndex(collection: Collection, hint: Value, request: ScanRequest): CollectionIndex {
   const wanted = typeof hint === 'string' ? hint : undefined;
   const found = collection.indexesAt(request.time).find((index) => {
+    if (index === collection.idIndex && !takesClusterHint(collection, request)) return false;
     if (wanted !== undefined) return index.definition.name === wanted;
     return hint instanceof Map && samePattern(index, hint);
   });
@@ -159,6 +161,11 @@ function hintedIndex(collection: Collection, hint: Value, request: ScanRequest):
     );
   }
   return found;
+}
+
+/** Until 5.2 no hint names the order of a collection of buckets. */
+function takesClusterHint({ options }: Collection, { variables }: ScanRequest): boolean {
+  return options.get('clusteredIndex') !== true || variables?.version?.atLeast(6, 0) !== false;
 }
 
 function samePattern(index: CollectionIndex, pattern: Doc): boolean {
@@ -230,6 +237,23 @@ function indexScan(index: CollectionIndex, bounds: ReadonlyMap<string, FieldBoun
     request,
     request.filter.size === 0 || pointsDecide(index, bounds, request.filter),
   );
+}
+
+/**
+ * Several ids are no points of a clustered scan, which reads from the least to the greatest of them, and before 6.0 the
+ * whole collection (server source: `handleRIDRangeScan`).
+ */
+function withoutPoints(
+  bounds: ReadonlyMap<string, FieldBounds>,
+  { variables }: ScanRequest,
+): ReadonlyMap<string, FieldBounds> {
+  const { equals = [], ...ofIds } = bounds.get('_id') ?? { exact: false };
+  if (equals.length < 2) return bounds;
+  if (variables?.version?.atLeast(6, 0) === false) return new Map([...bounds].filter(([path]) => path !== '_id'));
+  const inOrder = [...equals].sort((a, b) => compareValues(a, b));
+  const bound = (at: number) => ({ value: inOrder.at(at) ?? null, inclusive: true });
+  const range: FieldBounds = { ...ofIds, lower: bound(0), upper: bound(-1), exact: false };
+  return new Map([...bounds, ['_id', range]]);
 }
 
 /** True when the filter asks only for certain values of the index's single field, so that a found key is a match. */

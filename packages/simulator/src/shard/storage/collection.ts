@@ -33,6 +33,8 @@ export class Collection {
   /** Time of the last change of the collection's description. Reads at earlier times are refused. */
   minimumVisibleTime: TimeKey;
   cap: CapLimits | undefined;
+  /** Whether a bucket may have values of different types in a field (`timeseriesBucketsMayHaveMixedSchemaData`). */
+  mixesSchemas = false;
   #target: EntryNamespace;
   #options: Doc;
 
@@ -91,6 +93,11 @@ export class Collection {
   /** All indexes, `_id_` first. */
   get indexes(): CollectionIndex[] {
     return [this.idIndex, ...this.secondaryIndexes];
+  }
+
+  /** Those that lists show: buckets lie in the order of `_id` without an index for it. */
+  get listedIndexes(): CollectionIndex[] {
+    return this.#options.get('clusteredIndex') === true ? this.secondaryIndexes : this.indexes;
   }
 
   /** The indexes at a time, in the order of their creation. The current ones for `LATEST`. */

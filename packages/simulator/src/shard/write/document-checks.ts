@@ -1,9 +1,13 @@
 import { ElementType } from '../../bson/element-type.js';
 import { elementName, scanElements, scanTopLevel } from '../../bson/scan.js';
+import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { CommandError } from '../../node/command.js';
+import { valueText } from '../../bson/text.js';
+import { hasMixedSchema } from '../../time-series/bucket.js';
 import { documentBytesMax, documentTooLarge } from '../../wire/document-check.js';
 import { documentKeyFrom } from '../oplog/document-key.js';
+import type { Collection } from '../storage/collection.js';
 
 /** Refuses values that may not be an `_id`: arrays, regular expressions, undefined, documents with `$` fields. */
 export function refuseInvalidId(document: Uint8Array): void {
@@ -49,4 +53,22 @@ export function refuseTooLargeWithKey(document: Uint8Array, shardKey: readonly s
   if (document.length < largeDocumentMin) return;
   const size = document.length + encodeDocument(documentKeyFrom(document, shardKey)).length + entryBytes;
   if (size > documentBytesMax) throw documentTooLarge(size);
+}
+
+const mixedSchema = 'timeseriesBucketsMayHaveMixedSchemaData';
+
+/**
+ * Since 5.2 a bucket with values of different types in a field is stored only where the collection may have such,
+ * whether or not documents are validated (server source: timeseries_op_observer.cpp).
+ * @throws CommandError 408
+ */
+export function refuseMixedSchema({ options, mixesSchemas }: Collection, document: Uint8Array): void {
+  if (mixesSchemas || !options.has('timeseries') || !hasMixedSchema(decodeDocument(document))) return;
+  if (valueText(options.get('storageEngine') ?? null).includes(`${mixedSchema}=true`)) return;
+  throw new CommandError(
+    408,
+    'CannotInsertTimeseriesBucketsWithMixedSchema',
+    'Cannot write time-series bucket containing mixed schema data, please run collMod with ' +
+      `${mixedSchema} and retry your insert`,
+  );
 }

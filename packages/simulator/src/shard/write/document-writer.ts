@@ -15,7 +15,7 @@ import type { DocumentRecord } from '../storage/record.js';
 import { LATEST, PENDING, type TimeKey, timestampOf } from '../storage/time-key.js';
 import { Transaction } from '../storage/transaction.js';
 import { HeldByTransaction, type WriteUnit } from '../storage/write-unit.js';
-import { refuseInvalidId, refuseTooLargeWithKey } from './document-checks.js';
+import { refuseInvalidId, refuseMixedSchema, refuseTooLargeWithKey } from './document-checks.js';
 
 /** The origin of an update, as far as its change event depends on it. */
 export interface UpdateOrigin {
@@ -24,6 +24,8 @@ export interface UpdateOrigin {
   readonly replacement: boolean;
   /** A replacement in its given order, where `_id` is not first: the oplog keeps the order, storage moves `_id`. */
   readonly given?: Uint8Array | undefined;
+  /** The difference to log, instead of the computed one. */
+  readonly diff?: Doc | undefined;
 }
 
 /** Writes single documents to storage and oplog: at a new cluster time each, or within a running transaction. */
@@ -66,7 +68,10 @@ export class DocumentWriter {
    * @throws CommandError 10334 for a document that does not fit into one entry together with its key (since 6.0)
    */
   insert(collection: Collection, document: Uint8Array, transaction: RunningTransaction | null): void {
-    if (this.version().atLeast(6)) refuseTooLargeWithKey(document, collection.target.shardKey);
+    if (this.version().atLeast(6)) {
+      refuseTooLargeWithKey(document, collection.target.shardKey);
+      refuseMixedSchema(collection, document);
+    }
     const unit = this.#begin(collection, transaction);
     collection.insert(document, unit);
     const { target } = collection;
@@ -88,14 +93,15 @@ export class DocumentWriter {
     origin: UpdateOrigin,
     transaction: RunningTransaction | null,
   ): void {
+    if (this.version().atLeast(6)) refuseMixedSchema(collection, after);
     const unit = this.#begin(collection, transaction);
     const kept = ownCopy(after);
     collection.update(record, kept, unit);
-    const { operators, replacement, given } = origin;
+    const { operators, replacement, given, diff } = origin;
     const logged = given === undefined ? kept : ownCopy(given);
     this.#log(
       transaction,
-      { kind: 'update', target: collection.target, before, after: logged, operators, replacement },
+      { kind: 'update', target: collection.target, before, after: logged, operators, replacement, diff },
       kept,
     );
   }
@@ -121,6 +127,7 @@ export class DocumentWriter {
     try {
       for (const document of documents) {
         refuseTooLargeWithKey(document, collection.target.shardKey);
+        refuseMixedSchema(collection, document);
         collection.insert(document, { time: PENDING, transaction: trial });
       }
     } catch (error) {

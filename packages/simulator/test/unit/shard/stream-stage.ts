@@ -5,6 +5,7 @@ export function streamStage(differences: Partial<StreamStage> = {}): StreamStage
   return {
     allChangesForCluster: false,
     allowToRunOnConfigDB: false,
+    allowToRunOnSystemNS: false,
     fullDocument: 'default',
     fullDocumentBeforeChange: 'off',
     showExpandedEvents: false,
