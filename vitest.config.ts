@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { compiledModule, compiledPath } from './test/compiled-sources.js';
-import { MixedOrder } from './test/mixed-order.js';
+import { compiledModule, compiledPath } from './test/run/compiled-sources.js';
+import { MixedOrder } from './test/run/mixed-order.js';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
@@ -47,12 +47,12 @@ const waitingWorkers = hasRealServers ? cores : Math.min(Math.ceil(2.5 * cores),
 const isolate = false;
 
 /** Gives random cases their seed, and failures the contents of their report. */
-const setupFiles = [`${root}test/setup.ts`];
+const setupFiles = [`${root}test/run/setup.ts`];
 
 const unitTests = ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'];
 const clusterTests = ['packages/*/test/integration/**/*.test.ts', 'e2e/**/*.test.ts'];
 
-/** Of whole fleets; `test/setup.ts` has the limits of other tests. */
+/** Of whole fleets; `test/run/setup.ts` has the limits of other tests. */
 const fleetLimit_ms = 300_000;
 
 const project = (name: string, include: string[], maxWorkers: number, groupOrder: number) => ({

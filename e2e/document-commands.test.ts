@@ -12,7 +12,7 @@ import {
   NotificationReceiver,
   receiverSecret,
 } from '../packages/coordinator/test/integration/notification-receiver.js';
-import { runs } from '../test/deployment.js';
+import { runs } from '../test/delivery/deployment.js';
 import { walk, type Step } from '../test/commands/walk.js';
 import { readText, root } from '../test/source-tree.js';
 import { isFullRun } from './requirements.js';

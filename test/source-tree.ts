@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
 import ts from 'typescript';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -158,4 +159,9 @@ function packageName(specifier: string): string {
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
+}
+
+/** A source with each string that is written as pieces joined by `+` in one piece, so that long titles are found. */
+export function withJoinedStrings(source: string): string {
+  return source.replace(/(['"`])\s*\+\s*\1/g, '');
 }

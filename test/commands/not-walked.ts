@@ -29,13 +29,13 @@ export const notWalked: readonly NotWalked[] = [
   ]),
   ...at('site/home.md', 'takes longer', [['npm run demo', 'e2e/demo.test.ts']]),
   ...at('charts/convoy/README.md', cluster, [
-    ['kubectl create namespace convoy', 'test/chart.test.ts'],
+    ['kubectl create namespace convoy', 'test/delivery/chart.test.ts'],
     [
       'kubectl --namespace convoy create secret generic convoy-clusters --from-file=cluster0=source.txt ' +
         '--from-file=cluster1=destination.txt --from-file=token=token.txt',
-      'test/chart.test.ts',
+      'test/delivery/chart.test.ts',
     ],
-    ['helm install convoy charts/convoy --namespace convoy --values values.yaml', 'test/chart.test.ts'],
+    ['helm install convoy charts/convoy --namespace convoy --values values.yaml', 'test/delivery/chart.test.ts'],
   ]),
   ...at('deploy/systemd/README.md', services, [
     ['cd /opt/convoy && scripts/build-image.sh', 'Dockerfile'],
@@ -46,9 +46,9 @@ export const notWalked: readonly NotWalked[] = [
     ['systemctl daemon-reload'],
     [
       'systemctl enable --now convoy-coordinator convoy-instance@shard0 convoy-instance@shard1',
-      'test/systemd-units.test.ts',
+      'test/delivery/systemd-units.test.ts',
     ],
-    ['CONVOY_PORT=27183', 'test/systemd-units.test.ts'],
+    ['CONVOY_PORT=27183', 'test/delivery/systemd-units.test.ts'],
     ['/opt/convoy/node_modules/.bin/convoy check --config /etc/convoy/instance.json'],
     ['read -rs CONVOY_TOKEN && export CONVOY_TOKEN'],
     ['/opt/convoy/node_modules/.bin/convoy start'],

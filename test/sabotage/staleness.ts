@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { withJoinedStrings } from '../joined-strings.js';
-import { readText, root } from '../source-tree.js';
+import { withJoinedStrings, readText, root } from '../source-tree.js';
 import type { NamedTest, Sabotage } from './hazard.js';
 import { snippetPlaces } from './snippet.js';
 

@@ -1,6 +1,6 @@
 import { BSON, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import type { Document, MongoError, ServerDescription, Timestamp, TopologyDescription } from 'mongodb';
-import { only } from '../../../api/test/unit/only.js';
+import { only } from '../../../../test/only.js';
 import type {
   CallOptions,
   ClusterClient,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { withJoinedStrings } from '../../../../../test/joined-strings.js';
+import { withJoinedStrings } from '../../../../../test/source-tree.js';
 
 const repository = new URL('../../../../../', import.meta.url);
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type CommandName, commandNames } from '@convoy/api/contract/commands';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
-import { only } from '../../../../api/test/unit/only.js';
+import { only } from '../../../../../test/only.js';
 import { DirectorService, outcomeFailure } from '../../../src/director/director-service.js';
 import type { FleetDirector } from '../../../src/director/fleet-director.js';
 

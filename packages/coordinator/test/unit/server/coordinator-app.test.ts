@@ -2,7 +2,7 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import type { OpenApiDocument } from '@convoy/api/http/openapi';
 import { answerChecker, describedRoutes, routesOf } from '../../../../api/test/unit/http/described-answers.js';
-import { only } from '../../../../api/test/unit/only.js';
+import { only } from '../../../../../test/only.js';
 import type { FleetDirector } from '../../../src/director/fleet-director.js';
 import { aggregateProgress } from '../../../src/progress/aggregate.js';
 import { createCoordinatorApp } from '../../../src/server/coordinator-app.js';

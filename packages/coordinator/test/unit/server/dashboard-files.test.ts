@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { only } from '../../../../api/test/unit/only.js';
+import { only } from '../../../../../test/only.js';
 import type { FleetDirector } from '../../../src/director/fleet-director.js';
 import { createCoordinatorApp } from '../../../src/server/coordinator-app.js';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { only } from '../../../../api/test/unit/only.js';
+import { only } from '../../../../../test/only.js';
 import { Copier } from '../../../src/copy/copier.js';
 import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import type { copyPartition } from '../../../src/copy/copy-partition.js';

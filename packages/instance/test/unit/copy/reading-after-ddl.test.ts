@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { only } from '../../../../api/test/unit/only.js';
+import { only } from '../../../../../test/only.js';
 import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { beginReading } from '../../../src/copy/copy-partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';

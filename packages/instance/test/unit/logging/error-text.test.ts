@@ -1,6 +1,6 @@
 import { BSON, MongoNetworkError, MongoServerError } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { only } from '../../../../api/test/unit/only.js';
+import { only } from '../../../../../test/only.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { createHttpApp } from '@convoy/api/http/http-app';
 import type { ContractService } from '@convoy/api/http/contract-service';

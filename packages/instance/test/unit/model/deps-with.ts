@@ -1,5 +1,5 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import { only } from '../../../../api/test/unit/only.js';
+import { only } from '../../../../../test/only.js';
 import type { Clock } from '../../../src/async/clock.js';
 import type { InstanceConfig } from '../../../src/config/instance-schema.js';
 import type { LeaderDependencies } from '../../../src/lifecycle/migration/migration-dependencies.js';

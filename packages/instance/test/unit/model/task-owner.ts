@@ -19,7 +19,7 @@ import { JournalModel } from './journal-model.js';
 import type { Scheduler } from './scheduler.js';
 import type { TaskView } from './task-view.js';
 import { modelStart } from './source-history.js';
-import { only } from '../../../../api/test/unit/only.js';
+import { only } from '../../../../../test/only.js';
 import type { NamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 

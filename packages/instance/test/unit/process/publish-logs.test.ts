@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import { RecentLogs } from '../../../src/logging/recent-logs.js';
 import { publishLogs } from '../../../src/process/publish-logs.js';
-import { only } from '../../../../api/test/unit/only.js';
+import { only } from '../../../../../test/only.js';
 import type { Clock } from '../../../src/async/clock.js';
 
 const line = '{"level":"warn","time":"2026-01-01T00:00:00.000Z","event":"retry","msg":"x"}';

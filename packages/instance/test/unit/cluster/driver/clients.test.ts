@@ -1,6 +1,6 @@
 import { MongoClient, type Db, Timestamp } from 'mongodb';
 import { expect, test, it } from 'vitest';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import { clientOptions, MemberClients } from '../../../../src/cluster/driver/clients.js';
 import { signal } from './client-to-scripted-node.js';
 

@@ -6,7 +6,7 @@ import { createLogger } from '../../../../src/logging/logger.js';
 import type { FleetCommands } from '../../../../src/store/fleet-commands.js';
 import { viewWith } from '../../model/migration-state.js';
 import { never } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import type { JoinedMigration } from '../../../../src/lifecycle/run/joined-migration.js';
 import type { Fleet } from '@convoy/api/fleet/fleet';

@@ -1,7 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Document } from 'mongodb';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 import type { InstanceConfig } from '../../../../src/config/instance-schema.js';
 import { lift, unblock } from '../../../../src/lifecycle/commands/unblock.js';

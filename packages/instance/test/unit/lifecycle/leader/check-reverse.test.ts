@@ -8,7 +8,7 @@ import type { MigrationRecord, MigrationRecords } from '../../../../src/store/mi
 import { awayError, fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { recordWith, reversalWith, roundWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import type { Clock } from '../../../../src/async/clock.js';
 

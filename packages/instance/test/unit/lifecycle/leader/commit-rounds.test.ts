@@ -11,7 +11,7 @@ import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { depsWith } from '../../model/deps-with.js';
 import { recordWith, roundWith, taskWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
 
 let rounds: CommitRound[];

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { IdleDetector, IdleTasks } from '../../../../src/lifecycle/leader/idle.js';
 import { recordWith, taskWith } from '../../model/migration-state.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Clock } from '../../../../src/async/clock.js';
 import type { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../../src/async/clock.js';
 import { ClusterWatch } from '../../../../src/lifecycle/migration/cluster-watch.js';
 import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 
 const { signal } = new AbortController();
 

@@ -10,7 +10,7 @@ import type { MigrationRecord } from '../../../../src/store/migration-record.js'
 import { awayError, FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
 import { recordWith, reversalWith } from '../../model/migration-state.js';
 import { never, once, settled, times } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 
 const ids = { cluster0: '00', cluster1: '01' };

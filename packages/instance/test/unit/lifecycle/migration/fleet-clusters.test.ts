@@ -3,7 +3,7 @@ import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import { makeIdentity } from '../../../../../api/test/unit/fleet/fleet-behaviour.js';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { clusterIdsOf, refuseOtherClusters } from '../../../../src/lifecycle/migration/fleet-clusters.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 
 const own = { cluster0: 'x', cluster1: 'y' };

@@ -9,7 +9,7 @@ import type { TaskRecords, TaskRecord } from '../../../../src/store/task-record.
 import { recordWith, taskWith, viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import { runtimeWith } from '../../model/deps-with.js';
 
 /** The longest pause between two reads without news. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { VersionWatch } from '../../../../src/lifecycle/migration/version-watch.js';
 import { never } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Clock } from '../../../../src/async/clock.js';
 
 const clock = { sleep: () => Promise.resolve() };

@@ -14,7 +14,7 @@ import {
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { recordWith, reversalWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;

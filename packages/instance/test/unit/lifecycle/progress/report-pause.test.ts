@@ -6,7 +6,7 @@ import { Condition } from '../../../../src/async/waiting.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import { runtimeWith } from '../../model/deps-with.js';
 
 let record: MigrationRecord;

@@ -14,7 +14,7 @@ import { depsWith } from '../../model/deps-with.js';
 import { recordWith, taskWith, viewWith } from '../../model/migration-state.js';
 import { never, once, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Clock } from '../../../../src/async/clock.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 

@@ -1,7 +1,7 @@
 import { Timestamp } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import { timeOf } from '../../../../src/cluster/cluster-time.js';
 import { followCommit, followSeal, isOfNoMatter } from '../../../../src/lifecycle/run/member.js';
 import type { MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';

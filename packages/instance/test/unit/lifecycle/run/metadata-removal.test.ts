@@ -8,7 +8,7 @@ import { FakeNodeClient, serverError } from '../../fake-node-client.js';
 import { recordWith, reversalWith } from '../../model/migration-state.js';
 import { never } from '../../model/parts.js';
 import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import type { Logger } from '../../../../src/logging/logger.js';
 import type { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';

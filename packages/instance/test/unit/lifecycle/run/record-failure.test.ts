@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { expect, it } from 'vitest';
 import { recordFailure } from '../../../../src/lifecycle/run/record-failure.js';
 import { never } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { MigrationRecords } from '../../../../src/store/migration-record.js';
 
 /** @returns the failures recorded for the migration, and the one that ends the process */

@@ -4,7 +4,7 @@ import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { describe, expect, it } from 'vitest';
 import { Rates, reportOf, type ReportSource } from '../../../../src/lifecycle/stats/report.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Clock } from '../../../../src/async/clock.js';
 
 function ratesAt(): { rates: Rates; advance: (by_ms: number) => void } {

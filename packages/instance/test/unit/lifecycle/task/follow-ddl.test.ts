@@ -5,7 +5,7 @@ import { DdlFollower, type DdlSource } from '../../../../src/lifecycle/task/foll
 import type { DdlChange } from '../../../../src/store/ddl-journal.js';
 import { Condition } from '../../../../src/async/waiting.js';
 import { never, settled } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { SyncPipeline } from '../../../../src/lifecycle/task/sync-pipeline.js';
 import type { TaskDdl } from '../../../../src/lifecycle/task/task-ddl.js';
 

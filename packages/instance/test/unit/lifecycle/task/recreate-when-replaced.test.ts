@@ -18,7 +18,7 @@ import { fakeCluster } from '../../fake-node-client.js';
 import { clientWith } from '../../model/client-with.js';
 import { metadataIn, MetadataModel } from '../../model/metadata-model.js';
 import { never, wholeCollections } from '../../model/parts.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { NamespaceFilter } from '../../../../src/catalog/namespace-filter.js';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 

@@ -9,7 +9,7 @@ import type { SyncedCollection } from '../../../../src/store/synced-collection.j
 import { collectionOf, never, rawOf, settled } from '../../model/parts.js';
 import { randomOf, Scheduler } from '../../model/scheduler.js';
 import { bringTo } from '../../model/partition-states.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { EventDispatcher } from '../../../../src/apply/event-dispatcher.js';
 import type { Copier } from '../../../../src/copy/copier.js';
 

@@ -8,7 +8,7 @@ import type { TaskRecord, TaskRecords } from '../../../../src/store/task-record.
 import { statsWith } from '../../model/migration-state.js';
 import { collectionOf, never } from '../../model/parts.js';
 import { bringTo } from '../../model/partition-states.js';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { Clock } from '../../../../src/async/clock.js';
 import type { InstanceConfig } from '../../../../src/config/instance-schema.js';
 import type { EventDispatcher } from '../../../../src/apply/event-dispatcher.js';

@@ -1,6 +1,6 @@
 import { Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import type { TaskCollection } from '../../../../src/lifecycle/task/task-collections.js';
 import { type DdlStages, TaskDdl } from '../../../../src/lifecycle/task/task-ddl.js';
 import type { DdlChange } from '../../../../src/store/ddl-journal.js';

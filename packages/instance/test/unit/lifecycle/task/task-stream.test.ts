@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import { Waits } from '../../../../src/cluster/calls-in-flight.js';
 import type { StreamStep } from '../../../../src/apply/change-stream-reader.js';
 import type { ApplyWorkers } from '../../../../src/apply/apply-workers.js';

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { Planner } from '../../../../src/verify/embedded/planning.js';

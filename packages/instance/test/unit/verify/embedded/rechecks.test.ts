@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
-import { only } from '../../../../../api/test/unit/only.js';
+import { only } from '../../../../../../test/only.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
 import type { Clock } from '../../../../src/async/clock.js';
 import type { VerificationStorage } from '../../../../src/store/verification-storage.js';

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { environmentName } from '@convoy/api/configuration/setting-names';
 import { READY_PATH } from '@convoy/api/http/operations';
 import { coordinatorSettings, instanceSettings } from '@convoy/cli/commands/settings';
-import { readText, root, trackedFiles } from './source-tree.js';
+import { readText, root, trackedFiles } from '../source-tree.js';
 
 const full = process.env['CONVOY_TEST_FULL'] === '1';
 const installAndCompile_ms = 1_800_000;

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-import { readModules, readText } from './source-tree.js';
+import { readModules, readText } from '../source-tree.js';
 
 const document = 'docs/internals/2-five-ways.md';
 const step = /^\d+\. \[`(?<name>[^`#]+)#(?<symbol>[^`]+)`\]\((?<target>[^)]+)\): (?<sentence>.+)$/;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { longest, mixed } from './mixed-order.js';
-import { trackedFiles } from './source-tree.js';
+import { trackedFiles } from '../source-tree.js';
 
 const same = (path: string): string => path;
 

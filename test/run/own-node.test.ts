@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { readText, trackedFiles } from './source-tree.js';
+import { readText, trackedFiles } from '../source-tree.js';
 
-const { isSupported } = (await import(new URL('../scripts/own-node.mjs', import.meta.url).href)) as {
+const { isSupported } = (await import(new URL('../../scripts/own-node.mjs', import.meta.url).href)) as {
   isSupported: (version: string) => boolean;
 };
 

@@ -1,4 +1,4 @@
-import { readText } from './source-tree.js';
+import { readText } from '../source-tree.js';
 
 /**
  * Rows of the first table of a document's chapter, each as its cells without surrounding spaces.

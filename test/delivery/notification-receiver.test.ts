@@ -8,7 +8,7 @@ import { Child } from '@convoy/testbed/process/child';
 import { freePort } from '@convoy/testbed/process/free-port';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { readText } from './source-tree.js';
+import { readText } from '../source-tree.js';
 
 const section = readText('docs/guide/during.md').split('## Notifications\n')[1] ?? '';
 

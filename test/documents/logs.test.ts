@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import ts from 'typescript';
 import { documentTable, plainText } from './document-table.js';
-import { readText, trackedFiles } from './source-tree.js';
+import { readText, trackedFiles } from '../source-tree.js';
 
 /** One call that writes a line. */
 interface LogCall {

@@ -3,8 +3,8 @@ import { allProbes, probesByTopic } from '@convoy/instance/probes/all-probes';
 import { recordedSeries } from '@convoy/instance/probes/recorded-releases';
 import { releaseCells } from '@convoy/instance/probes/release-table';
 import { documentTable } from './document-table.js';
-import { missingTest } from './sabotage/staleness.js';
-import { readText, trackedFiles } from './source-tree.js';
+import { missingTest } from '../sabotage/staleness.js';
+import { readText, trackedFiles } from '../source-tree.js';
 
 const documentPath = 'docs/reference/releases.md';
 /** A test as a cell of the document names it: a link to its file, and its title. */

@@ -3,7 +3,7 @@ import { aggregateProgress } from '@convoy/coordinator/progress/aggregate';
 import { CoordinatorMetrics } from '@convoy/coordinator/server/fleet-metrics';
 import { Metrics } from '@convoy/instance/metrics/metrics';
 import { publishProgress } from '@convoy/instance/metrics/publish-progress';
-import { NOW_MS, snapshot } from '../packages/coordinator/test/unit/progress/snapshots.js';
+import { NOW_MS, snapshot } from '../../packages/coordinator/test/unit/progress/snapshots.js';
 
 const side = {
   estimatedDocumentCount: 10,

@@ -9,7 +9,7 @@ import { parseCoordinatorConfig } from '@convoy/coordinator/config/coordinator-c
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
 import { instanceSchema } from '@convoy/instance/config/instance-schema';
 import { deployedVariables, documentedVariables, runs } from './deployment.js';
-import { readText, root } from './source-tree.js';
+import { readText, root } from '../source-tree.js';
 
 const chart = join(root, 'charts/convoy');
 const hasHelm = runs('helm', 'version');

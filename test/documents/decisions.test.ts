@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readText, trackedFiles } from './source-tree.js';
+import { readText, trackedFiles } from '../source-tree.js';
 
 /** Records to read are few: what belongs to one subject stands in one of them. */
 const filesMax = 50;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readText, root } from './source-tree.js';
+import { readText, root } from '../source-tree.js';
 
 const recipes = (readText('CONTRIBUTING.md').split('## Recipes\n')[1] ?? '')
   .split(/^## /m)[0]

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { documentTable, plainText } from './document-table.js';
-import { readText, trackedFiles } from './source-tree.js';
+import { documentTable, plainText } from '../documents/document-table.js';
+import { readText, trackedFiles } from '../source-tree.js';
 
 /** Whether a program is on the PATH and runs. */
 export function runs(program: string, ...args: string[]): boolean {

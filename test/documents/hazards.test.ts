@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { documentPath, hazardsDocument } from './sabotage/document.js';
-import { hazards } from './sabotage/hazards/all.js';
-import { stalenessOf } from './sabotage/staleness.js';
-import { readText } from './source-tree.js';
+import { documentPath, hazardsDocument } from '../sabotage/document.js';
+import { hazards } from '../sabotage/hazards/all.js';
+import { stalenessOf } from '../sabotage/staleness.js';
+import { readText } from '../source-tree.js';
 
 /** The hazards of the first design. */
 const hazardsMin = 56;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readText, trackedFiles } from './source-tree.js';
+import { readText, trackedFiles } from '../source-tree.js';
 
 interface Manifest {
   name: string;

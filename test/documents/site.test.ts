@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readText, trackedFiles } from './source-tree.js';
+import { readText, trackedFiles } from '../source-tree.js';
 
 async function load(path: string): Promise<unknown> {
-  const loaded: unknown = await import(new URL(`../${path}`, import.meta.url).href);
+  const loaded: unknown = await import(new URL(`../../${path}`, import.meta.url).href);
   return loaded;
 }
 

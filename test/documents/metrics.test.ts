@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { metricsReply } from '@convoy/api/http/metrics-reply';
 import { documentTable, plainText } from './document-table.js';
-import { coordinatorText, instanceText, metricsIn } from './metric-texts.js';
-import { hasPromtool, promtool } from './promtool.js';
+import { coordinatorText, instanceText, metricsIn } from '../delivery/metric-texts.js';
+import { hasPromtool, promtool } from '../delivery/promtool.js';
 
 /** Convoy's own metrics, each with its labels as the document writes them. */
 function metricsOf(text: string): string[] {

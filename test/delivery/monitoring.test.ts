@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { conditions } from '../e2e/monitoring/conditions.js';
+import { conditions } from '../../e2e/monitoring/conditions.js';
 import { coordinatorText, instanceText, metricsIn } from './metric-texts.js';
 import { hasPromtool, promtool } from './promtool.js';
-import { readText } from './source-tree.js';
+import { readText } from '../source-tree.js';
 
 interface Rule {
   readonly alert: string;

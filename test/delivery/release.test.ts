@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { readText } from './source-tree.js';
+import { readText } from '../source-tree.js';
 
-const scripts = new URL('../scripts/', import.meta.url);
+const scripts = new URL('../../scripts/', import.meta.url);
 
 async function script<Exports>(path: string): Promise<Exports> {
   return (await import(new URL(path, scripts).href)) as Exports;

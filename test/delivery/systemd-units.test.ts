@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { deployedVariables, documentedVariables, runs } from './deployment.js';
-import { readText } from './source-tree.js';
+import { readText } from '../source-tree.js';
 
 const units = ['convoy-instance@.service', 'convoy-coordinator.service'];
 const hasAnalyze = runs('systemd-analyze', '--version');

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import { beginPatience, endPatience } from './patience.js';
-import { processLogs } from './process-logs.js';
-import { testSeed } from './seed.js';
+import { beginPatience, endPatience } from '../patience.js';
+import { processLogs } from '../process-logs.js';
+import { testSeed } from '../seed.js';
 
 declare module 'vitest' {
   /** What the report of a failed test contains: see scripts/failure-story.mjs. */

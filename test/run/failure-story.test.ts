@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { rmSync } from 'node:fs';
-import { ProcessLogs } from './process-logs.js';
+import { ProcessLogs } from '../process-logs.js';
 
 interface Failure {
   file: string;
@@ -9,7 +9,7 @@ interface Failure {
   meta?: { seed?: number; logs?: string };
 }
 
-const script = new URL('../scripts/failure-story.mjs', import.meta.url).href;
+const script = new URL('../../scripts/failure-story.mjs', import.meta.url).href;
 const { failureStory } = (await import(script)) as { failureStory: (failure: Failure) => string };
 
 test('the report of a failed test has the first failure and the last lines of each log of its process', () => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readText, root, trackedFiles } from './source-tree.js';
+import { readText, root, trackedFiles } from '../source-tree.js';
 
 const documents = trackedFiles().filter((path) => path.endsWith('.md'));
 

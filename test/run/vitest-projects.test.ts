@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import config from '../vitest.config.js';
-import { readText, trackedFiles } from './source-tree.js';
+import config from '../../vitest.config.js';
+import { readText, trackedFiles } from '../source-tree.js';
 
 const projects = (config.test?.projects ?? []) as { test: { isolate?: boolean; sequence?: { groupOrder?: number } } }[];
 

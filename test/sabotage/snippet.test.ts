@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { withJoinedStrings } from './joined-strings.js';
-import { snippetPlaces } from './sabotage/snippet.js';
+import { withJoinedStrings } from '../source-tree.js';
+import { snippetPlaces } from './snippet.js';
 
 test('finds a snippet however a formatter breaks its lines', () => {
   const text = 'before();\ncall(\n  first,\n  second,\n);\n';
