@@ -26,7 +26,7 @@ const lowest = ['bson', 'async'];
 const composers = ['lifecycle', 'process'];
 
 /** The layers of lifecycle, lowest first: a file imports its own and lower ones. The instance itself is the highest. */
-const lifecycleLayers = ['migration', 'stats', 'leader', 'task', 'run', 'commands', 'progress', ''];
+const lifecycleLayers = ['migration', 'task', 'leader', 'run', 'commands', 'progress', ''];
 
 /** Folders that serve development alone: neither published nor in the image. */
 const leftOut = ['packages/bench', 'packages/testbed/src/browser'];

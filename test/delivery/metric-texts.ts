@@ -2,7 +2,7 @@ import { idleProgress, migrationStates, type Progress } from '@convoy/api/contra
 import { aggregateProgress } from '@convoy/coordinator/progress/aggregate';
 import { CoordinatorMetrics } from '@convoy/coordinator/server/fleet-metrics';
 import { Metrics } from '@convoy/instance/metrics/metrics';
-import { publishProgress } from '@convoy/instance/metrics/publish-progress';
+import { publishProgress } from '@convoy/instance/metrics/publish-metrics';
 import { NOW_MS, snapshot } from '../../packages/coordinator/test/unit/progress/snapshots.js';
 
 const side = {

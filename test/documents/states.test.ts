@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type CommandName, commandNames } from '@convoy/api/contract/commands';
 import { type MigrationState, migrationStates } from '@convoy/api/contract/progress';
-import { requireState } from '@convoy/instance/lifecycle/commands/state-table';
+import { requireState } from '@convoy/instance/lifecycle/commands/fleet-command';
 import { migrationPhases } from '@convoy/instance/store/migration-record';
 import { documentTable, plainText } from './document-table.js';
 

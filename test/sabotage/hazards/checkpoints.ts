@@ -239,7 +239,7 @@ export const checkpointHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the seal, for which the counting waits',
-        file: instance('lifecycle/run/member.ts'),
+        file: instance('lifecycle/task/sync-tasks.ts'),
         symbol: 'syncTasks',
         find: 'followSeal(deps, sync, signal)',
         replace: 'Promise.resolve(void [followSeal, deps, sync, signal])',

@@ -44,7 +44,7 @@ export const commitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the tasks, in the last look',
-        file: instance('lifecycle/leader/last-look.ts'),
+        file: instance('lifecycle/leader/late-writes.ts'),
         symbol: 'lookForLate',
         find: 'drained?.lookedTo?.equals(lastLook) === true',
         replace: "drained !== null || 'lookedTo' in lastLook",
@@ -57,13 +57,13 @@ export const commitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the end of the stream, in what a task reports',
-        file: instance('lifecycle/run/member.ts'),
+        file: instance('lifecycle/task/follow-commit.ts'),
         symbol: 'drainedRound',
         find: 'lastLook !== null && readBelow > timeOf(lastLook) &&',
         replace: 'lastLook !== null && readBelow >= 0n &&',
         tests: [
           instanceTest(
-            'lifecycle/run/member.test.ts',
+            'lifecycle/task/sync-tasks.test.ts',
             'a task reports that its stream has passed the last look, with the late writes up to there',
           ),
         ],
@@ -149,11 +149,11 @@ export const commitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the withheld offer',
-        file: instance('lifecycle/stats/verification-readiness.ts'),
+        file: instance('lifecycle/task/verification-stats.ts'),
         symbol: 'blockerOf',
         find: 'if (lasting.documents > 0) return',
         replace: 'if (lasting.documents < 0) return',
-        tests: [instanceTest('lifecycle/stats/verification-readiness.test.ts', '%s')],
+        tests: [instanceTest('lifecycle/task/verification-stats-verification-readiness.test.ts', '%s')],
       },
       {
         takesOut: 'the wait for statements in flight',
@@ -331,13 +331,13 @@ export const commitHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the wait for the indexes',
-        file: instance('lifecycle/progress/commit-offer.ts'),
+        file: instance('lifecycle/commands/commit-offer.ts'),
         symbol: 'missingDefinitions',
         find: 'if (awaitsIndexes(record))',
         replace: 'if (awaitsIndexes(record) && record.warnings.length < 0)',
         tests: [
           instanceTest(
-            'lifecycle/progress/commit-offer.test.ts',
+            'lifecycle/commands/commit-offer.test.ts',
             'indexes that are built after the copy block a commit until they are built',
           ),
         ],

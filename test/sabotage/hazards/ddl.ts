@@ -64,27 +64,27 @@ export const ddlHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the read of entries before their DDL watermark counts',
-        file: instance('lifecycle/task/follow-ddl.ts'),
+        file: instance('lifecycle/task/task-ddl.ts'),
         symbol: 'readJournal',
         find: 'this.sync.ddlChanges.learn(await this.source.readAfter(this.#read, known, stop));',
         replace:
           'void this.source.readAfter(this.#read, known, stop).then((read) => this.sync.ddlChanges.learn(read));',
         tests: [
           instanceTest(
-            'lifecycle/task/follow-ddl.test.ts',
+            'lifecycle/task/task-ddl-follow-ddl.test.ts',
             'suspends the collections of entries below a DDL watermark before it dispatches up to it',
           ),
         ],
       },
       {
         takesOut: 'the suspension before an acknowledgement',
-        file: instance('lifecycle/task/follow-ddl.ts'),
+        file: instance('lifecycle/task/task-ddl.ts'),
         symbol: 'answer',
         find: 'await this.sync.ddlChanges.quiet(stop);',
         replace: '',
         tests: [
           instanceTest(
-            'lifecycle/task/follow-ddl.test.ts',
+            'lifecycle/task/task-ddl-follow-ddl.test.ts',
             'acknowledges only when nothing of the suspended collections is in flight',
           ),
         ],

@@ -175,7 +175,7 @@ export const definitionHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the comparison at the commit',
-        file: instance('lifecycle/leader/commit.ts'),
+        file: instance('lifecycle/leader/finish-catalog.ts'),
         symbol: 'refuseDifferences',
         find: 'if (differences.length === 0) return;',
         replace: 'if (differences.length >= 0) return;',
@@ -270,13 +270,13 @@ export const definitionHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the wait for the definitions',
-        file: instance('lifecycle/progress/commit-offer.ts'),
+        file: instance('lifecycle/commands/commit-offer.ts'),
         symbol: 'missingDefinitions',
         find: 'if (hasWarning(record, definitionsWarning)) return [definitionsDiffer];',
         replace: 'if (hasWarning(record, definitionsWarning)) return [];',
         tests: [
           instanceTest(
-            'lifecycle/progress/commit-offer.test.ts',
+            'lifecycle/commands/commit-offer.test.ts',
             'definitions that the leader cannot bring into line block a commit',
           ),
         ],
@@ -309,13 +309,13 @@ export const definitionHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the age of a commit that another instance took',
-        file: instance('lifecycle/migration/commit-awaited.ts'),
+        file: instance('lifecycle/migration/migration-view.ts'),
         symbol: 'isCommitJustRequested',
         find: '<= sameCommand_ms',
         replace: '<= Number.POSITIVE_INFINITY',
         tests: [
           instanceTest(
-            'lifecycle/migration/commit-awaited.test.ts',
+            'lifecycle/migration/migration-view.test.ts',
             'a commit that one instance took long ago is not the command that another one has now',
           ),
         ],

@@ -246,12 +246,12 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the offer that waits',
-        file: instance('lifecycle/progress/commit-offer.ts'),
+        file: instance('lifecycle/commands/commit-offer.ts'),
         symbol: 'missingDefinitions',
         find: 'if (hasWarning(record, buildsWarning)) return [buildsAwaited];',
         replace: '',
         tests: [
-          instanceTest('lifecycle/progress/commit-offer.test.ts', 'an index that is being built blocks a commit'),
+          instanceTest('lifecycle/commands/commit-offer.test.ts', 'an index that is being built blocks a commit'),
         ],
       },
     ],
@@ -286,7 +286,7 @@ export const indexHazards: readonly Hazard[] = [
         replace: '.filter(({ health }) => health < 0)',
         tests: [
           instanceTest(
-            'lifecycle/leader/lasting-builds.test.ts',
+            'lifecycle/leader/builds.test.ts',
             'a build that lasts is named with the members that do not answer while the leader works (%s)',
           ),
         ],
@@ -302,13 +302,13 @@ export const indexHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the wait',
-        file: instance('lifecycle/leader/lasting-builds.ts'),
+        file: instance('lifecycle/leader/builds.ts'),
         symbol: 'untilSourceHasBuilt',
         find: 'while (builds.isSourceBuilding) {',
         replace: 'while (!builds.isSourceBuilding) {',
         tests: [
           instanceTest(
-            'lifecycle/leader/lasting-builds.test.ts',
+            'lifecycle/leader/builds.test.ts',
             'a commit waits until the source has built an index, or given it up',
           ),
           integrationTest(

@@ -86,13 +86,13 @@ export const orderHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'a start time after moves that no balancer shows',
-        file: instance('lifecycle/leader/start-time.ts'),
+        file: instance('lifecycle/leader/initialise.ts'),
         symbol: 'takeStart',
         find: 'if (moved === undefined) return { startTime, catalog };',
         replace: 'if (moved !== null) return { startTime, catalog };',
         tests: [
           instanceTest(
-            'lifecycle/leader/start-time.test.ts',
+            'lifecycle/leader/initialise-start-time.test.ts',
             'is taken again if a chunk has moved between it and the reading of the catalog',
           ),
         ],
@@ -101,8 +101,8 @@ export const orderHazards: readonly Hazard[] = [
         takesOut: 'the stop of the balancers before the start time',
         file: instance('lifecycle/leader/initialise.ts'),
         symbol: 'initialise',
-        find: 'await stopBalancers(deps, signal);',
-        replace: 'void stopBalancers;',
+        find: "stepDone('destinationBlocked');\n  await stopBalancers(deps, signal);",
+        replace: "stepDone('destinationBlocked');\n  void stopBalancers;",
         tests: [
           integrationTest(
             'contract/balancers.test.ts',

@@ -43,7 +43,7 @@ export const otherNameHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the name on the destination of a renamed collection',
-        file: instance('lifecycle/task/task-tables.ts'),
+        file: instance('lifecycle/task/followed-collections.ts'),
         symbol: 'TaskTables',
         find: '{ ...to, destination: this.remap.toDestination(to) }',
         replace: '{ ...to, destination: task.collection.destination }',

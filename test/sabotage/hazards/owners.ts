@@ -104,7 +104,7 @@ export const ownerHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the fence of a restarted instance',
-        file: instance('lifecycle/run/member.ts'),
+        file: instance('lifecycle/task/sync-tasks.ts'),
         symbol: 'fenceFormerOwner',
         find: 'await new SessionFence(destination, runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);',
         replace: 'void [SessionFence, destination, runtime, sessions, signal];',
@@ -224,26 +224,26 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the comparison of a report with the stored one',
-        file: instance('lifecycle/run/member.ts'),
+        file: instance('lifecycle/task/follow-commit.ts'),
         symbol: 'followCommit',
         find: 'if (isNews(found, watch.view.tasks.get(sync.taskId)?.drained ?? null)) {',
         replace: 'if (isNews(found, before)) {\n      before = found;',
         tests: [
           instanceTest(
-            'lifecycle/run/member.test.ts',
+            'lifecycle/task/sync-tasks.test.ts',
             'a task reports again what a late copy of its earlier report has replaced, and nothing else twice',
           ),
         ],
       },
       {
         takesOut: 'the sessions of the tasks of others',
-        file: instance('lifecycle/run/keep-sessions.ts'),
+        file: instance('lifecycle/run/own-tasks.ts'),
         symbol: 'keepSessions',
         find: '[...watch.view.tasks.values()].flatMap',
         replace: '[...watch.view.tasks.values()].slice(0, 1).flatMap',
         tests: [
           instanceTest(
-            'lifecycle/run/keep-sessions.test.ts',
+            'lifecycle/run/own-tasks.test.ts',
             'the sessions of all tasks are refreshed until the commit, whoever owns them',
           ),
         ],
@@ -285,13 +285,13 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: "the record of a peer's copy",
-        file: instance('lifecycle/progress/commit-offer.ts'),
+        file: instance('lifecycle/commands/commit-offer.ts'),
         symbol: 'missingElsewhere',
         find: 'if (task?.copyDone !== true || task.paused) return',
         replace: 'if (task?.copyDone === null) return',
         tests: [
           instanceTest(
-            'lifecycle/progress/commit-offer.test.ts',
+            'lifecycle/commands/commit-offer.test.ts',
             'of a task %s by its record makes no commit possible',
           ),
         ],
@@ -315,13 +315,13 @@ export const ownerHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the check who owns the task',
-        file: instance('lifecycle/run/record-failure.ts'),
+        file: instance('lifecycle/run/run-failure.ts'),
         symbol: 'recordFailure',
         find: 'if (await isReplaced().catch(isStale))',
         replace: 'if ((await isReplaced().catch(isStale)) && failure.retry === undefined)',
         tests: [
           instanceTest(
-            'lifecycle/run/record-failure.test.ts',
+            'lifecycle/run/run-failure.test.ts',
             'a replaced process ends with its failure, and the migration continues',
           ),
         ],

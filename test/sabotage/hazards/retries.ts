@@ -212,7 +212,7 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look at both versions before a commit',
-        file: instance('lifecycle/commands/upgraded-source.ts'),
+        file: instance('lifecycle/commands/take-commit.ts'),
         symbol: 'versionRefusal',
         find: 'if (destination !== home || !from || !to || !isOlder(to.version, from.version)) return null;',
         replace: 'if (destination !== home || !from || !to || !isOlder(from.version, [0, 0, 0])) return null;',
@@ -225,7 +225,7 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look at a version that was lowered',
-        file: instance('lifecycle/commands/upgraded-source.ts'),
+        file: instance('lifecycle/commands/take-commit.ts'),
         symbol: 'versionRefusal',
         find: 'if (to && isOlder(to.version, destination.version))',
         replace: 'if (to && isOlder(to.version, [0, 0, 0]))',
@@ -238,13 +238,13 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the blocker of a commit that would be refused',
-        file: instance('lifecycle/progress/commit-offer.ts'),
+        file: instance('lifecycle/commands/commit-offer.ts'),
         symbol: 'missingHere',
         find: 'return refusal === null ? missing',
         replace: 'return refusal !== undefined ? missing',
         tests: [
           instanceTest(
-            'lifecycle/progress/commit-offer.test.ts',
+            'lifecycle/commands/commit-offer.test.ts',
             'is refused at once by its name when the versions of the clusters no longer fit',
           ),
           integrationTest(

@@ -60,7 +60,7 @@ export const reverseHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the check before the swap',
-        file: instance('lifecycle/leader/swap-clusters.ts'),
+        file: instance('lifecycle/leader/reverse.ts'),
         symbol: 'swapAsLeader',
         find: '  await checkReverse({ ...check, committed: () => Promise.resolve(committed) });\n',
         replace: '',
@@ -73,26 +73,23 @@ export const reverseHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the check who leads, after a failure of a leader',
-        file: instance('lifecycle/leader/lead-unless-deposed.ts'),
+        file: instance('lifecycle/leader/lead.ts'),
         symbol: 'leadUnlessDeposed',
         find: 'await records.confirmLeader(leaderEpoch, signal);',
         replace: 'await Promise.resolve();',
         tests: [
-          instanceTest(
-            'lifecycle/leader/swap-clusters.test.ts',
-            'what a deposed leader finds against a swap fails nobody',
-          ),
+          instanceTest('lifecycle/leader/reverse.test.ts', 'what a deposed leader finds against a swap fails nobody'),
         ],
       },
       {
         takesOut: 'the shards of the former source',
-        file: instance('lifecycle/leader/check-reverse.ts'),
+        file: instance('lifecycle/leader/reverse.ts'),
         symbol: 'checkReverse',
         find: '  requireShards(former.name, sourceShards, await shardsOf(runtime, former, signal));\n',
         replace: '',
         tests: [
           instanceTest(
-            'lifecycle/leader/check-reverse.test.ts',
+            'lifecycle/leader/reverse-check-reverse.test.ts',
             'a shard that has joined one of the clusters, or left it, refuses a reverse',
           ),
         ],

@@ -51,7 +51,7 @@ export const streamHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the note for a wait until the stream has passed a time',
-        file: instance('lifecycle/task/task-stream.ts'),
+        file: instance('lifecycle/task/apply-stage.ts'),
         symbol: 'untilRoutedOr',
         find: 'if (dispatcher.position >= time) return;\n    await this.#wake(signal);',
         replace: 'if (dispatcher.position >= time) return;',

@@ -32,7 +32,7 @@ export const topologyHazards: readonly Hazard[] = [
       },
       {
         takesOut: "the look at the destination's shards",
-        file: instance('lifecycle/leader/refuse-other-shards.ts'),
+        file: instance('lifecycle/leader/followed-source.ts'),
         symbol: 'refuseOtherShards',
         find: 'if (destinationShards !== undefined)',
         replace: 'if (destinationShards?.length === 0)',
@@ -40,7 +40,7 @@ export const topologyHazards: readonly Hazard[] = [
       },
       {
         takesOut: "the look at the source's new shards",
-        file: instance('lifecycle/leader/refuse-other-shards.ts'),
+        file: instance('lifecycle/leader/followed-source.ts'),
         symbol: 'refuseOtherShards',
         find: "joined: source.access === 'direct' ? joined : [], left",
         replace: 'joined: [], left',
@@ -48,7 +48,7 @@ export const topologyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look at shards that left',
-        file: instance('lifecycle/leader/refuse-other-shards.ts'),
+        file: instance('lifecycle/leader/followed-source.ts'),
         symbol: 'refuseOtherShards',
         find: "joined: source.access === 'direct' ? joined : [], left",
         replace: "joined: source.access === 'direct' ? joined : [], left: []",
@@ -73,7 +73,7 @@ export const topologyHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the look for a move',
-        file: instance('lifecycle/leader/last-look.ts'),
+        file: instance('lifecycle/leader/late-writes.ts'),
         symbol: 'countLate',
         find: 'if (totalOf(late) === 0 || late.writes > 0 || !keepsBalancer(record)) return totalOf(late);',
         replace: 'if (totalOf(late) >= 0 || !keepsBalancer(record)) return totalOf(late);',
@@ -81,26 +81,26 @@ export const topologyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the second look',
-        file: instance('lifecycle/leader/last-look.ts'),
+        file: instance('lifecycle/leader/late-writes.ts'),
         symbol: 'countLate',
         find: 'const { writes } = await look();',
         replace: 'const { writes } = late;',
         tests: [
           instanceTest(
-            'lifecycle/leader/last-look.test.ts',
+            'lifecycle/leader/late-writes.test.ts',
             'finds that a user who had dropped a collection has filled it after the first look',
           ),
         ],
       },
       {
         takesOut: 'the look for documents',
-        file: instance('lifecycle/migration/moved-catalog.ts'),
+        file: instance('lifecycle/migration/migration-catalogs.ts'),
         symbol: 'movedCatalog',
         find: 'if (await isEmptied(clusters, remap, entry, signal)) return null;',
         replace: "if ((await isEmptied(clusters, remap, entry, signal)) && entry.name === '') return null;",
         tests: [
           instanceTest(
-            'lifecycle/migration/moved-catalog.test.ts',
+            'lifecycle/migration/migration-catalogs.test.ts',
             'takes a collection without documents for one that a user has emptied, if the destination has some',
           ),
           integrationTest(duringCommit, userAlso),
@@ -108,13 +108,13 @@ export const topologyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the comparison of definitions',
-        file: instance('lifecycle/migration/moved-catalog.ts'),
+        file: instance('lifecycle/migration/migration-catalogs.ts'),
         symbol: 'movedCatalog',
         find: "if (changes.some(({ kind }) => kind !== 'primaryShard' && kind !== 'chunksMoved')) return null;",
         replace: 'void changes;',
         tests: [
           instanceTest(
-            'lifecycle/migration/moved-catalog.test.ts',
+            'lifecycle/migration/migration-catalogs.test.ts',
             'finds that a user %s, also when the database moves',
           ),
           integrationTest(duringCommit, userAlso),

@@ -143,13 +143,13 @@ export const waitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the silence of the other warning',
-        file: instance('lifecycle/stats/lag.ts'),
+        file: instance('lifecycle/progress/lag.ts'),
         symbol: 'standingWarning',
         find: '!isAwaitingSource &&',
         replace: '',
         tests: [
           instanceTest(
-            'lifecycle/stats/lag.test.ts',
+            'lifecycle/progress/lag.test.ts',
             'blames no lack of capacity for a lag while the source does not answer',
           ),
         ],
@@ -202,13 +202,13 @@ export const waitHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the comparison',
-        file: instance('lifecycle/leader/watch-for-builds.ts'),
+        file: instance('lifecycle/leader/builds.ts'),
         symbol: 'watchForBuilds',
         find: 'if (own.some((id) => !known.has(id))) onBegun();',
         replace: 'void onBegun;',
         tests: [
           instanceTest(
-            'lifecycle/leader/watch-for-builds.test.ts',
+            'lifecycle/leader/builds-watch-for-builds.test.ts',
             'each build of a migrated collection is noticed once',
           ),
           integrationTest(

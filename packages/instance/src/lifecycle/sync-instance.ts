@@ -8,33 +8,34 @@ import type { Acceptance, ContractService } from '@convoy/api/http/contract-serv
 import type { Failure, Fleet, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { isNetworkFailure } from '../cluster/failure.js';
+import { namedFailure } from '../cluster/named-failure.js';
+import { takeInventory } from '../inventory/take-inventory.js';
+import { inventoryOfMigration } from './leader/carry.js';
 import { noteCommand, type RecordedCommandName } from '../store/fleet-commands.js';
 import { type MigrationRecord, MigrationRecords } from '../store/migration-record.js';
 import { listenersMax } from '../async/together.js';
+import { type Connect, connectConfigured, openSource, requireClusterName } from './migration/clusters.js';
+import { ConfiguredClusters, refuseOtherClusters } from './migration/configured-clusters.js';
 import {
-  type ClusterName,
-  type Connect,
-  connectConfigured,
-  openSource,
-  requireClusterName,
-} from './migration/clusters.js';
-import { ConfiguredClusters } from './migration/configured-clusters.js';
-import { readCommittedCatalog } from './migration/migration-dependencies.js';
-import { findInventory } from './commands/find-inventory.js';
-import { acceptanceOf, type GivenCommand, isTaken } from './commands/fleet-command.js';
+  acceptanceOf,
+  type GivenCommand,
+  isTaken,
+  refuseAfterFailure,
+  refuseJoin,
+  requireState,
+  unreachableDuring,
+} from './commands/fleet-command.js';
 import { MissedCommands } from './commands/missed-commands.js';
-import { refuseAfterFailure, refuseJoin, unreachableDuring } from './commands/command-refusals.js';
-import { refuseOtherClusters } from './migration/fleet-clusters.js';
-import { CommitDeadline } from './progress/commit-deadline.js';
-import { publishNoDetails } from './progress/publish-details.js';
+import { CommitDeadline } from './commands/take-commit.js';
+import { publishNoDetails } from './progress/run-details.js';
 import { InstanceReporter, type InstanceStatus, type ReportedInstance } from './progress/instance-reporter.js';
 import { JoinedMigration } from './run/joined-migration.js';
 import type { MigrationRun } from './run/migration-run.js';
-import { readMismatches } from './leader/verification-mismatches.js';
+import { readMismatches } from './migration/mismatches.js';
 import { recordMigration } from './commands/record-migration.js';
 import type { Runtime } from './migration/runtime.js';
-import { checkReverse, readReversible, requireAnswer } from './leader/check-reverse.js';
-import { requireState } from './commands/state-table.js';
+import { checkReverse, readReversible, requireAnswer } from './leader/reverse.js';
+import { readCommittedCatalog } from './migration/migration-catalogs.js';
 
 /** One instance: it owns its state and takes the contract's commands. */
 export class SyncInstance implements ContractService, ReportedInstance {
@@ -172,10 +173,20 @@ export class SyncInstance implements ContractService, ReportedInstance {
     return this.#reporter.progress();
   }
 
-  inventory(request: StartRequest): Promise<Inventory> {
+  /** Of the migration that runs, otherwise of the clusters that a start would take. */
+  async inventory(request: StartRequest): Promise<Inventory> {
     const { signal } = this.#ending;
-    const reach = (name: ClusterName): Promise<ClusterClient> => this.#clusters.reach(name, signal);
-    return findInventory(this.runtime, this.#migration.run, reach, request, signal);
+    const { run } = this.#migration;
+    try {
+      if (run !== null) return (await takeInventory(inventoryOfMigration(run.deps, run.view.record), signal)).inventory;
+      const source = await this.#clusters.reach(requireClusterName(request.source), signal);
+      const destination = await this.#clusters.reach(requireClusterName(request.destination), signal);
+      const now_ms = this.runtime.clock.now_ms();
+      const of = { source, destination, request, turns: 0, reverses: false, former: null, now_ms };
+      return (await takeInventory(of, signal)).inventory;
+    } catch (error) {
+      throw error instanceof ConvoyError ? error : namedFailure(error);
+    }
   }
 
   async *mismatches(query: MismatchQuery): AsyncGenerator<Mismatch> {

@@ -5,7 +5,7 @@ import type { ContractService } from '@convoy/api/http/contract-service';
 import { acceptCommand } from '@convoy/api/http/accept-command';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
 import { namedFailure } from '../cluster/named-failure.js';
-import { systemClock } from '../async/clock.js';
+import { type Clock, systemClock } from '../async/clock.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { answerQuestions } from '../lifecycle/commands/answer-questions.js';
 import { release } from '../lifecycle/migration/release.js';
@@ -14,8 +14,9 @@ import { SyncInstance } from '../lifecycle/sync-instance.js';
 import type { Logger } from '../logging/logger.js';
 import { RecentLogs } from '../logging/recent-logs.js';
 import { Metrics } from '../metrics/metrics.js';
-import { createInstanceServer } from '../server/instance-server.js';
-import { publishLogs } from './publish-logs.js';
+import type { FastifyInstance } from 'fastify';
+import { createHttpApp, type HttpAppOptions } from '@convoy/api/http/http-app';
+import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
 
 /** A running instance. */
 export interface RunningInstance {
@@ -101,4 +102,45 @@ export async function carryOut(
     const { error: refusal, errorDescription } = namedFailure(error);
     return { success: false, error: refusal, errorDescription };
   }
+}
+
+/** Interval of checks for new records. */
+const publish_ms = 1_000;
+/** Published this often even when nothing is new: Redis may have lost it. */
+const republish_ms = 30_000;
+
+/** Publishes the last warnings and errors of this process's log until the signal, and a last time then. */
+export async function publishLogs(recent: RecentLogs, fleet: Fleet, clock: Clock, signal: AbortSignal): Promise<void> {
+  let published = 0;
+  let publishedAt_ms = -Infinity;
+  for (;;) {
+    const isDue = recent.taken > 0 && clock.monotonic_ms() - publishedAt_ms >= republish_ms;
+    if (recent.taken > published || isDue) {
+      published = recent.taken;
+      publishedAt_ms = clock.monotonic_ms();
+      fleet.publishDetails('logs', { records: [...recent.records] });
+    }
+    if (signal.aborted) return;
+    await clock.sleep(publish_ms, signal).catch(() => undefined);
+  }
+}
+
+export interface InstanceServerOptions extends Omit<HttpAppOptions, 'scope'> {
+  metrics: Metrics;
+}
+
+/**
+ * The HTTP server of an instance: contract, health paths and `/metrics` behind the access guard. It does not listen
+ * yet, so that callers can add routes.
+ * @throws ConvoyError `invalidConfiguration` for access settings that would let anybody in
+ */
+export async function createInstanceServer(options: InstanceServerOptions): Promise<FastifyInstance> {
+  const { metrics, ...appOptions } = options;
+  const app = await createHttpApp({ ...appOptions, scope: 'instance' });
+  app.get(METRICS_PATH, async (request, reply) => {
+    const { contentType, body } = metricsReply(request.headers.accept, await metrics.registry.metrics());
+    void reply.header('content-type', contentType);
+    return body;
+  });
+  return app;
 }

@@ -10,9 +10,14 @@ import {
 } from '../../store/fleet-commands.js';
 import { type MigrationRecord, refuseOtherOptions } from '../../store/migration-record.js';
 import type { TaskRecord } from '../../store/task-record.js';
-import { isReverseRequested } from '../leader/swap-clusters.js';
-import { allTasks } from '../migration/migration-watch.js';
 import type { MigrationRun } from '../run/migration-run.js';
+import { commandStates } from '@convoy/api/contract/command-rules';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { MigrationState } from '@convoy/api/contract/progress';
+import type { Failure } from '@convoy/api/fleet/fleet';
+import { unreachable, UnreachableClusterError } from '../../cluster/connection-failure.js';
+import { refuseNewerRelease } from '../migration/release.js';
+import { allTasks, isReverseRequested } from '../migration/migration-view.js';
 
 type CommandedRun = Pick<MigrationRun, 'refresh' | 'metadata'> & {
   readonly deps: Pick<MigrationRun['deps'], 'ownIds'>;
@@ -72,4 +77,60 @@ export async function acceptanceOf(
   const { record, tasks } = await run.refresh(signal);
   const missed = missedCommands(record, tasks).filter(({ command }) => command === name || command === 'start');
   return { waitingFor: missed.map(({ instance }) => instance) };
+}
+
+/** What leads on from the state in which a command was refused. */
+const remedies: Readonly<Record<Exclude<MigrationState, 'INITIALIZING'>, string>> = {
+  IDLE: 'There is no migration: start one first.',
+  RUNNING: 'The migration runs: progress says how far it is.',
+  PAUSED: 'The migration is paused: resume it.',
+  COMMITTING: 'Wait until the state is COMMITTED; progress names the present step.',
+  COMMITTED: 'The migration is over: clean it up before another one.',
+  REVERSING: 'Wait until the state is RUNNING; progress names the present step.',
+};
+
+/**
+ * @param whyInitializing what an INITIALIZING process waits for, as sentences
+ * @throws ConvoyError `notInThisState` that says what to do
+ */
+export function requireState(command: CommandName, state: MigrationState, whyInitializing: string): void {
+  const needed = commandStates[command];
+  if (state === needed) return;
+  const remedy =
+    state === 'INITIALIZING' ? `${whyInitializing} Repeat ${command} once the state is ${needed}.` : remedies[state];
+  throw new ConvoyError(
+    'notInThisState',
+    `${command} is taken in state ${needed} only; the present state is ${state}. ${remedy}`,
+  );
+}
+
+/**
+ * Checks that a start may join the recorded migration.
+ * @throws ConvoyError `migrationExists` for one that is over, and the refusal of a newer release's record
+ */
+export function refuseJoin(recorded: MigrationRecord, release: string): void {
+  refuseNewerRelease(recorded.release, release);
+  if (recorded.failure !== null || recorded.phase === 'committed') throw new ConvoyError('migrationExists');
+}
+
+/**
+ * Checks that nothing has failed. An instance that could not start names its own reason: no migration has failed.
+ * @throws ConvoyError `migrationFailed`, or the failure to start
+ */
+export function refuseAfterFailure(failure: Failure | null, hasMigration: boolean): void {
+  if (failure === null) return;
+  if (hasMigration) throw new ConvoyError('migrationFailed');
+  throw new ConvoyError(
+    failure.error,
+    `This instance could not start: ${failure.errorDescription} Then restart the instance.`,
+  );
+}
+
+/** The refusal of a command during which a cluster was unreachable: `sourceUnavailable` where none is named. */
+export function unreachableDuring(name: CommandName, cause: unknown): ConvoyError {
+  const [error, which] =
+    cause instanceof UnreachableClusterError
+      ? [cause.error, unreachable(cause.cluster, cause.failure)]
+      : (['sourceUnavailable', `A cluster could not be reached during ${name}.`] as const);
+  return new ConvoyError(error, `${which} Everything done so far is recorded. Send ${name} again.`, { cause });
 }

@@ -10,8 +10,7 @@ import { noFindings, type PreflightReport } from '../../preflight/report.js';
 import { firstEpochAt } from '../../store/epochs.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords, type NewMigration } from '../../store/migration-record.js';
-import type { Connect } from '../migration/clusters.js';
-import { openPlannedSource, planReversal } from '../migration/next-source.js';
+import { type Connect, openPlannedSource, planReversal } from '../migration/clusters.js';
 import type { Runtime } from '../migration/runtime.js';
 
 /** The log names this many of the matched namespaces, and counts the rest. */

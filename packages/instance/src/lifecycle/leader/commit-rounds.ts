@@ -1,30 +1,28 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
+import { type CatalogDifference, compareCatalogs } from '../../catalog/plan/compare-catalogs.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
 import { secondsOf, timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import { refuseFunctionChanges } from '../../ddl/server-functions.js';
-import type { CommitRound } from '../../store/migration-record.js';
+import type { CommitRound, MigrationRecord } from '../../store/migration-record.js';
 import { storeEntries } from '../../store/task-storage.js';
-import { refuseDifferences } from './commit.js';
 import type { DdlLeader } from './ddl-leader.js';
-import { untilSourceHasBuilt } from './lasting-builds.js';
-import { finalTotal } from './final-total.js';
-import { lateWrites, totalOf } from './late-writes.js';
+import { untilSourceHasBuilt } from './builds.js';
+import { lateWrites, totalOf, untilTransactionsEnd } from './late-writes.js';
 import {
-  comparisonOf,
   type LeaderDependencies,
   type MigrationDependencies,
-  readDestinationCatalog,
   remapOf,
   sourceTimeAboveAll,
   wakeSource,
 } from '../migration/migration-dependencies.js';
-import { allTasks, untilOrFor } from '../migration/migration-watch.js';
+import { untilOrFor } from '../migration/migration-watch.js';
 import { keptClosed } from '../migration/write-blocks.js';
 import { stepDone } from '../migration/steps.js';
-import { untilTransactionsEnd } from './source-transactions.js';
-import { noteDifferences } from './verification-leader.js';
+import { allTasks, type MigrationView } from '../migration/migration-view.js';
+import { noteDifferences } from '../migration/mismatches.js';
+import { comparisonOf, readDestinationCatalog } from '../migration/migration-catalogs.js';
+import { refuseDifferences } from './finish-catalog.js';
 
 /** Rounds before the leader gives up on writers that do not stop. */
 const roundsMax = 5;
@@ -153,4 +151,14 @@ async function drained(deps: MigrationDependencies, round: number, signal: Abort
     await untilOrFor(deps, isDrained, poke_ms, signal);
   }
   return true;
+}
+
+/**
+ * The total once nothing more is copied: the sum of all copied bytes, so that a client that adds them up gets exactly
+ * 100 %.
+ */
+export function finalTotal({ tasks }: MigrationView): Pick<MigrationRecord, 'estimatedTotalBytes'> {
+  let total = 0;
+  for (const { copied } of tasks.values()) total += copied.bytes;
+  return { estimatedTotalBytes: Math.max(1, total) };
 }

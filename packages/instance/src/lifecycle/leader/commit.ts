@@ -1,30 +1,22 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
-import type { Catalog } from '../../catalog/namespace.js';
-import { restoreAttributes } from '../../catalog/make/restore-attributes.js';
-import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
-import { storedEntry } from '../../catalog/stored-catalog.js';
-import { timeBetweenWrites, timestampOf } from '../../cluster/cluster-time.js';
-import { isVerified } from '../../store/migration-record.js';
-import { storeEntries } from '../../store/task-storage.js';
+import { timeAboveAll, timeBetweenWrites, timestampOf } from '../../cluster/cluster-time.js';
+import { isVerified, type MigrationRecord } from '../../store/migration-record.js';
 import { carryAccess, carrySettings, planCarry } from './carry.js';
-import { keepSourceClosed, restoreSourceBalancer } from './ask-source.js';
-import { balancersAfter, planOf, restoreBalancer } from './initialise.js';
-import { holdWhileViolated } from './hold-commit.js';
-import { leaveViolated } from './skip-indexes.js';
-import { refuseLateWrites } from './last-look.js';
-import {
-  comparisonOf,
-  type LeaderDependencies,
-  type MigrationDependencies,
-  readCommittedCatalog,
-  readDestinationCatalog,
-} from '../migration/migration-dependencies.js';
+import { balancersAfter, restoreBalancer } from './initialise.js';
+import { finishCatalog } from './finish-catalog.js';
+import { refuseLateWrites } from './late-writes.js';
+import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
-import { noteDifferences, verifyDocuments } from './verification-leader.js';
 import { applyWriteBlock, keptClosed } from '../migration/write-blocks.js';
-
-const differencesNamedMax = 5;
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
+import { failureName } from '../../cluster/failure.js';
+import { untilAborted, within } from '../../async/clock.js';
+import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
+import { readCommittedCatalog } from '../migration/migration-catalogs.js';
+import type { Timestamp } from 'mongodb';
+import { nameSome } from '../../catalog/name-some.js';
+import { nameOfMismatch } from '../migration/mismatches.js';
+import { allTasks, type MigrationView } from '../migration/migration-view.js';
 
 /**
  * The leader's steps from the sealed commit time to COMMITTED. A later leader may repeat every step: it reads each
@@ -78,37 +70,6 @@ export async function commit(deps: LeaderDependencies, signal: AbortSignal): Pro
   await watch.refresh(signal);
 }
 
-/** Compares the definitions, restores the deferred attributes, and compares again in the final form. */
-async function finishCatalog(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
-  const { records, metadata, watch, leaderEpoch } = deps;
-  await holdWhileViolated(deps, () => restore(deps, catalog, signal), signal);
-  stepDone('attributesRestored');
-  const found = await readDestinationCatalog(deps, signal);
-  const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'final'));
-  await noteDifferences(deps, differences, signal);
-  refuseDifferences(differences);
-  if (!watch.view.record.reversal) return;
-  await storeEntries(metadata, leaderEpoch, found.map(storedEntry), signal, 'openedCollections');
-  await records.noteOpening(leaderEpoch, { openedCatalogEpoch: leaderEpoch }, signal);
-}
-
-/** Indexes that documents violate stay plain, if the user has chosen so. */
-async function restore(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records, builds, leaderEpoch } = deps;
-  const confirm = () => records.confirmLeader(leaderEpoch, signal);
-  for (;;) {
-    const plan = planOf(deps, catalog);
-    const making = { destination, signal, confirm, builds };
-    try {
-      await runtime.retrying('restore attributes', () => restoreAttributes(making, plan), signal);
-      return;
-    } catch (error) {
-      const isLeft = error instanceof UniqueIndexViolated && (await leaveViolated(deps, plan, error, signal));
-      if (!isLeft) throw error;
-    }
-  }
-}
-
 /**
  * Every write of Convoy to collections of users is below this time of the destination, every later write above. A
  * reverse replays the destination's changes from it on, and consumers of change streams begin at it.
@@ -126,19 +87,155 @@ async function storeOpening(deps: LeaderDependencies, signal: AbortSignal): Prom
   await records.updateAsLeader(leaderEpoch, { handOver: { source: sealed.time, destination: openedAt } }, signal);
 }
 
-/** @throws ConvoyError `catalogDiffers`, which names some of the differences */
-export function refuseDifferences(differences: readonly CatalogDifference[]): void {
-  if (differences.length === 0) return;
-  const named = differences
-    .slice(0, differencesNamedMax)
-    .map(({ kind, namespace, detail }) => `${kind} ${namespace} (${detail})`);
-  throw new ConvoyError(
-    'catalogDiffers',
-    `Source and destination differ in ${differences.length} definitions: ${named.join('; ')}.`,
-  );
-}
-
 function failedBefore({ watch }: MigrationDependencies): ConvoyError {
   const { failure } = watch.view.record;
   return new ConvoyError(failure?.error ?? 'migrationFailed', failure?.errorDescription);
+}
+
+/** The source already refuses user writes: confirming it must not keep the destination closed for long. */
+const block_ms = 10_000;
+/** The destination is open: there is time for a failover of the source. */
+const balancer_ms = 30_000;
+
+/** What the end of a commit asks of the source, and the warning when the source does not do it. */
+interface Wish {
+  warning: string;
+  describe: (name: string, reason: string) => string;
+}
+
+/** Null for a wish that the source has granted. */
+type Outcome = { error: unknown } | null;
+
+const closed: Wish = {
+  warning: 'sourceNotClosedAgain',
+  describe: (name, reason) =>
+    `${name} could not be asked to keep refusing user writes when the destination opened (${reason}); ` +
+    'it refused them before. Make sure that nobody writes there. If it takes writes, block them: ' +
+    'setUserWriteBlockMode with global true.',
+};
+
+const balanced: Wish = {
+  warning: 'sourceBalancerLeftOff',
+  describe: (name, reason) =>
+    `The balancer of ${name} was on before the migration and could not be started again (${reason}). ` +
+    'If the cluster stays in use, start it: sh.startBalancer().',
+};
+
+/**
+ * Asks the source to keep refusing user writes, where it should, before the destination takes them. Once the opening is
+ * decided, the source may be gone for good. So the leader asks for a bounded time, and warns of what the source has not
+ * done.
+ */
+export async function keepSourceClosed(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, watch } = deps;
+  if (!blockedClusters(watch.view.record.options.enableUserWriteBlocking).source) return;
+  let outcome: Outcome = null;
+  const onOutcome = (each: Outcome) => void (outcome = each);
+  await untilAborted(
+    applyWriteBlock(deps, 'source', signal, { clock: runtime.clock, within_ms: block_ms, onOutcome }),
+    signal,
+  );
+  await report(deps, closed, outcome, signal);
+}
+
+/** Starts the source's balancer again if it was on, in the same way. */
+export async function restoreSourceBalancer(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, watch } = deps;
+  const ask = (each: AbortSignal) => restoreBalancer(deps, 'source', balancersAfter(watch.view.record), each);
+  const outcome = await within(balancer_ms, runtime.clock, ask, signal).then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
+  await report(deps, balanced, outcome, signal);
+}
+
+async function report(
+  deps: LeaderDependencies,
+  { warning, describe }: Wish,
+  outcome: Outcome,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const { runtime, watch, source } = deps;
+  if (outcome === null) {
+    // An earlier leader may have recorded the warning.
+    if (hasWarning(watch.view.record, warning)) await recordWarning(deps, warning, null, signal);
+    return;
+  }
+  const { error } = outcome;
+  runtime.logger.warn({ event: 'sourceNotRestored', warning, err: error }, 'the source was not left as it should be');
+  const reason = error instanceof ConvoyError ? error.error : failureName(error);
+  await recordWarning(deps, warning, describe(source.name, reason), signal);
+}
+
+/** Mismatches that are read for the namespaces in a failure's description. */
+const namedFromMax = 1_000;
+
+/**
+ * Asks all tasks for a look before a sealed commit continues. They look at everything uncompared or written since, up
+ * to the commit time on the source and the present time on the destination. If an earlier leader has asked in the same
+ * step, it waits for that look: nobody writes to the destination in between.
+ * @param restored the deferred attributes are restored: the destination expires documents by itself again
+ * @throws ConvoyError `verificationFailed` when anything differs, `staleEpoch` when another leader has asked meanwhile
+ */
+export async function verifyDocuments(deps: LeaderDependencies, restored: boolean, signal: AbortSignal): Promise<void> {
+  const { watch } = deps;
+  const { commit } = watch.view.record;
+  if (!isVerified(watch.view.record) || commit === null) return;
+  await watch.until(
+    (view) => allTasks(view, ({ verification }) => (verification?.planned ?? -1) >= view.record.ddlChanges.done),
+    signal,
+  );
+  const number = askedBefore(watch.view.record, restored) ?? (await ask(deps, commit.time, restored, signal));
+  const isAskedAnew = ({ record }: MigrationView) => (record.verification?.number ?? 0) > number;
+  const isAnswered = (view: MigrationView) => allTasks(view, ({ verification }) => verification?.answered === number);
+  await watch.until((view) => isAskedAnew(view) || isAnswered(view), signal);
+  if (isAskedAnew(watch.view)) throw new ConvoyError('staleEpoch', 'Another instance leads.');
+  const { tasks } = watch.view;
+  const mismatches = [...tasks.values()].reduce((sum, { verification }) => sum + (verification?.mismatches ?? 0), 0);
+  if (mismatches > 0) throw await verificationFailed(deps, mismatches, signal);
+}
+
+/** The number of the same look, if an earlier leader has asked for it; null otherwise. */
+function askedBefore({ commit, verification }: MigrationRecord, restored: boolean): number | null {
+  const isSame = verification?.restored === restored && commit !== null && verification.source.equals(commit.time);
+  return isSame ? verification.number : null;
+}
+
+async function ask(
+  { watch, records, runtime, destination, fleet, leaderEpoch }: LeaderDependencies,
+  source: Timestamp,
+  restored: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  const time = await runtime.retrying(
+    'take a cluster time of the destination',
+    () => timeAboveAll(destination, { signal }),
+    signal,
+  );
+  const number = (watch.view.record.verification?.number ?? 0) + 1;
+  await records.updateAsLeader(
+    leaderEpoch,
+    { verification: { number, source, destination: timestampOf(time), restored } },
+    signal,
+  );
+  fleet.wake();
+  return number;
+}
+
+/** @param mismatches of all tasks; a mismatch that two tasks found counts once, as long as there are few */
+async function verificationFailed(
+  { metadata }: MigrationDependencies,
+  mismatches: number,
+  signal: AbortSignal,
+): Promise<ConvoyError> {
+  const found = await metadata.findSome('mismatches', {}, namedFromMax, signal);
+  const namespaces = [...new Set(found.map(({ namespace }) => String(namespace)))].sort();
+  const count = found.length < namedFromMax ? new Set(found.map(nameOfMismatch)).size : mismatches;
+  return new ConvoyError(
+    'verificationFailed',
+    `${count === 1 ? '1 difference' : `${count} differences`} between source and destination, in: ` +
+      `${nameSome(namespaces)}. ` +
+      'GET /api/v1/verification/mismatches names them. The destination stays closed.',
+  );
 }

@@ -1,5 +1,12 @@
 import type { Catalog } from '../../catalog/namespace.js';
-import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
+import {
+  highestTime,
+  noteEachShard,
+  operationTimes,
+  timeOf,
+  timestampOf,
+  wakeStreams,
+} from '../../cluster/cluster-time.js';
 import { DdlLedger } from '../../ddl/ddl-ledger.js';
 import { DdlTracker } from '../../ddl/ddl-tracker.js';
 import { DdlWatcher } from '../../ddl/ddl-watcher.js';
@@ -10,14 +17,14 @@ import type { MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { runTogether } from '../../async/together.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
-import { filterOf, type LeaderDependencies, readStartCatalog, remapOf } from '../migration/migration-dependencies.js';
-import { IdleTasks } from './idle.js';
+import { filterOf, type LeaderDependencies, remapOf } from '../migration/migration-dependencies.js';
+import { IdleTasks } from '../migration/migration-view.js';
 import { JournalApplier } from './journal-applier.js';
 import { ReconciledCatalogs } from './reconciled-catalogs.js';
-import { ShardWaker } from './shard-waker.js';
-import { skipping } from './skip-indexes.js';
-import { StoredWatermark } from './stored-watermark.js';
-import { watchForBuilds } from './watch-for-builds.js';
+import { skipping, watchForBuilds } from './builds.js';
+import { SerialQueue } from '../../async/waiting.js';
+import type { CallOptions, ClusterClient } from '../../cluster/node-client.js';
+import { readStartCatalog } from '../migration/migration-catalogs.js';
 
 /**
  * Idle shards hold the DDL watermark back. After this long without progress, the leader checks whether to wake them.
@@ -175,5 +182,102 @@ export class DdlLeader {
       await takeUnknown(taking, [...arrived, ...reported], signal);
       await runtime.clock.sleep(unknown_ms, signal);
     }
+  }
+}
+
+/** The leader stores the DDL watermark at most this often, though streams advance faster while a commit waits. */
+const store_ms = 40;
+
+/** The DDL watermark as the tasks may know it: the leader stores it, and none beyond the present commit time. */
+export class StoredWatermark {
+  #stored = 0n;
+  readonly #storing = new SerialQueue();
+
+  /** @param commitTime of the present round; null before the first */
+  constructor(
+    private readonly deps: LeaderDependencies,
+    private readonly watcher: DdlWatcher,
+    private commitTime: bigint | null,
+  ) {}
+
+  /** Stores it as it advances, until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.watcher.moved.until(() => this.#ddlWatermark > this.#stored, signal);
+      await this.store(signal);
+      await this.deps.runtime.clock.sleep(store_ms, signal);
+    }
+  }
+
+  /** Stores no later one than now until a commit time is set, unless there is one. */
+  hold(): void {
+    this.commitTime ??= this.watcher.ddlWatermark;
+  }
+
+  /** Stores what a commit time allows, and nothing later until a later one counts. */
+  async limitTo(commitTime: bigint, signal: AbortSignal): Promise<void> {
+    this.commitTime = commitTime;
+    await this.store(signal);
+  }
+
+  /** Lower changes are already in the journal. The message to the fleet says where to read, not what is there. */
+  store(signal: AbortSignal): Promise<void> {
+    return this.#storing.run(async () => {
+      const ddlWatermark = this.#ddlWatermark;
+      if (ddlWatermark <= this.#stored) return;
+      await this.deps.records.updateAsLeader(
+        this.deps.leaderEpoch,
+        { ddlWatermark: { time: timestampOf(ddlWatermark) } },
+        signal,
+      );
+      this.#stored = ddlWatermark;
+      this.deps.fleet.announceDdlWatermark();
+    });
+  }
+
+  /** As tasks may know it. */
+  get #ddlWatermark(): bigint {
+    const { ddlWatermark } = this.watcher;
+    return this.commitTime !== null && ddlWatermark > this.commitTime ? this.commitTime + 1n : ddlWatermark;
+  }
+}
+
+/**
+ * Advances the streams of idle shards. A stream of the whole cluster is as far as its slowest shard. An idle shard
+ * advances only with the server's periodic no-op writes, every 10 s by default. The waker writes nothing where nothing
+ * is new.
+ */
+export class ShardWaker {
+  /** The time of this waker's last note on each shard: a shard that is still at it has nothing new. */
+  #noted: ReadonlyMap<string, bigint> = new Map();
+  /** Every known change is at or below it. */
+  #newest = 0n;
+
+  constructor(private readonly source: ClusterClient) {}
+
+  /**
+   * Writes a note on every shard if anything but such notes is at or above the watermark. It wakes every time where
+   * shards cannot be read directly, or take no notes.
+   * @param ddlWatermark the stream has shown everything below it
+   */
+  async wake(ddlWatermark: bigint, options: CallOptions): Promise<void> {
+    const sawNew = this.source.access === 'direct' && (await this.#lookForNew(options));
+    if (this.source.access === 'direct' && ddlWatermark > this.#newest) return;
+    const noted = await noteEachShard(this.source, options);
+    if (noted === null) {
+      await wakeStreams(this.source, options);
+      return;
+    }
+    this.#noted = noted;
+    // A write between the read and the note is below that shard's note, but not below the notes of all shards.
+    if (sawNew) this.#newest = highestTime(noted.values());
+  }
+
+  async #lookForNew(options: CallOptions): Promise<boolean> {
+    const times = [...(await operationTimes(this.source, options))]
+      .filter(([id, time]) => time !== this.#noted.get(id))
+      .map(([, time]) => time);
+    this.#newest = highestTime([...times, this.#newest]);
+    return times.length > 0;
   }
 }

@@ -1,34 +1,46 @@
 import type { Warning } from '@convoy/api/contract/progress';
-import { type DestinationPlan, planDestination } from '../../catalog/plan/destination-plan.js';
+import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
 import { mapBounded } from '../../async/together.js';
-import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
 import { isAutoMergerOff, readBalancer, restoreBalancer as startAgain, stopBalancer } from '../../cluster/balancer.js';
-import { timestampOf } from '../../cluster/cluster-time.js';
+import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { createFence } from '../../store/fence.js';
 import { storeEntries } from '../../store/task-storage.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
-import { keepsBalancer } from '../../store/reversal.js';
+import { keepsBalancer, swapsOf } from '../../store/reversal.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { FollowedSource } from './followed-source.js';
-import { makeCollections } from './make-collections.js';
-import { takeStart } from './start-time.js';
-import { plannedIndexes } from '../migration/index-scope.js';
 import {
-  absentRequests,
   type LeaderDependencies,
   type MigrationDependencies,
   remapOf,
   sourceTimeAboveAll,
-  withRequestedSharding,
 } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { compareCatalogs } from '../../catalog/plan/compare-catalogs.js';
+import type { CreatedCollection } from '../../catalog/make/create-collection.js';
+import { createCollections } from '../../catalog/make/create-collections.js';
+import { holdsDocuments } from '../../catalog/read/holds-documents.js';
+import { drop } from '../../ddl/destination-collections.js';
+import { hasPredecessor } from '../../store/epochs.js';
+import { skipping } from './builds.js';
+import { deferAttributes } from '../../catalog/make/defer-attributes.js';
+import {
+  absentRequests,
+  comparisonOf,
+  planOf,
+  readDestinationCatalog,
+  readStartCatalog,
+  withRequestedSharding,
+} from '../migration/migration-catalogs.js';
 
 /**
  * The leader's first work. It blocks user writes on the destination where requested and stops both balancers, but for a
@@ -99,13 +111,6 @@ async function startOf(deps: LeaderDependencies, signal: AbortSignal): ReturnTyp
 export async function makeFence({ runtime, destination }: MigrationDependencies, signal: AbortSignal): Promise<void> {
   const { router, kind, shardIds } = destination;
   await runtime.retrying('create the fence', () => createFence(router, kind, shardIds, { signal }), signal);
-}
-
-/** What to create on the destination for a catalog. */
-export function planOf(deps: MigrationDependencies, catalog: Catalog): DestinationPlan {
-  const { source, destination, watch } = deps;
-  const { record } = watch.view;
-  return planDestination(catalog, { source, destination, ...plannedIndexes(record), remap: remapOf(record) });
 }
 
 /**
@@ -191,4 +196,127 @@ export async function withTaskBounds(
   const bounds = (entry: CatalogEntry) =>
     runtime.retrying('sample _ids', () => sampleTaskBounds(cluster, entry, signal), signal);
   return mapBounded(catalog, samplesParallel, async (entry) => ({ ...entry, taskBounds: await bounds(entry) }));
+}
+
+/** A move by hand commits once; more of them in a row are somebody's balancing. */
+const startsMax = 10;
+
+/** How a start time and the catalog are taken. */
+interface Takes {
+  time(): Promise<bigint>;
+  catalog(): Promise<Catalog>;
+}
+
+/**
+ * Takes a start time, and the catalog after it. No balancer shows all moves by hand. A chunk that has moved in between
+ * has its new owner in the catalog, and a read at the start time may lack its documents there: both are taken anew.
+ * @throws ConvoyError `balancerStillRunning` if chunks keep moving
+ */
+export async function takeStart(takes: Takes): Promise<{ startTime: bigint; catalog: Catalog }> {
+  for (let left = startsMax; ; left -= 1) {
+    const startTime = await takes.time();
+    const catalog = await takes.catalog();
+    const moved = catalog.find((entry) => hasMovedAfter(entry, startTime));
+    if (moved === undefined) return { startTime, catalog };
+    if (left <= 1) {
+      const description = `Chunks of ${namespaceOf(moved)} moved whenever the migration took its start time.`;
+      throw new ConvoyError('balancerStillRunning', `${description} Stop what moves them, and start again.`);
+    }
+  }
+}
+
+/** Chunks that were never moved have the first major version, and are owned since their collection was sharded. */
+function hasMovedAfter({ sharding }: CatalogEntry, time: bigint): boolean {
+  return (sharding?.chunks ?? []).some(
+    ({ version, ownedSince }) =>
+      version !== undefined && version.t > 1 && ownedSince !== undefined && timeOf(ownedSince) > time,
+  );
+}
+
+/** A former leader that still runs stops at the first conflict. */
+const clearingsMax = 5;
+
+/** Errors that mean that something else than planned exists on the destination. */
+const inTheWay: readonly string[] = [
+  'destinationNotEmpty',
+  'catalogDiffers',
+  'indexNotSupported',
+  'destinationChanged',
+];
+
+/**
+ * Creates everything planned on the destination for the first time. The source may have changed since an earlier leader
+ * began. So it drops empty collections that the earlier leader created in another form.
+ * @param catalog that was planned
+ * @throws as `createCollections`; `staleEpoch` when another leader has taken over
+ */
+export async function makeCollections(
+  deps: LeaderDependencies,
+  catalog: Catalog,
+  plan: DestinationPlan,
+  signal: AbortSignal,
+  onWarning?: (warning: Warning) => void,
+): Promise<CreatedCollection[]> {
+  const { runtime, destination, builds, leaderEpoch } = deps;
+  const onProgress = deps.onIndexProgress.bind(deps);
+  const confirm = () => deps.records.confirmLeader(leaderEpoch, signal);
+  const making = { destination, signal, confirm, onWarning, skip: skipping(deps), builds };
+  for (let clearings = 0; ; clearings += 1) {
+    await confirm();
+    try {
+      return await runtime.retrying('make collections', () => createCollections(making, plan, onProgress), signal);
+    } catch (error) {
+      const isLeft =
+        hasPredecessor(deps.watch.view.record, leaderEpoch) &&
+        error instanceof ConvoyError &&
+        inTheWay.includes(error.error);
+      if (!isLeft || clearings === clearingsMax) throw error;
+      await runtime.retrying(
+        'drop collections of an earlier leader',
+        () => clearLeavings(deps, catalog, signal),
+        signal,
+      );
+    }
+  }
+}
+
+async function clearLeavings(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { destination, records, leaderEpoch } = deps;
+  const found = await readDestinationCatalog(deps, signal);
+  const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'temporary'));
+  const unlike = new Set(differences.filter(({ kind }) => kind !== 'extra').map(({ namespace }) => namespace));
+  const confirm = (each: AbortSignal) => records.confirmLeader(leaderEpoch, each);
+  for (const entry of found) {
+    if (
+      !unlike.has(namespaceOf(entry)) ||
+      (entry.type === 'collection' && (await holdsDocuments(destination.router, entry, signal)))
+    )
+      continue;
+    await drop({ destination, confirm }, entry, signal);
+  }
+}
+
+/**
+ * The leader's first work after the swap: it resets all tasks, blocks user writes on the former source, and stops both
+ * balancers. On the former source it then creates the fence and defers index attributes. A later leader may repeat
+ * every step.
+ */
+export async function beginReverse(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records, taskRecords, watch, builds, leaderEpoch } = deps;
+  await taskRecords.resetAfterSwap(swapsOf(watch.view.record), signal);
+  stepDone('tasksRestarted');
+  await applyWriteBlock(deps, 'destination', signal);
+  stepDone('formerSourceBlocked');
+  await stopBalancers(deps, signal);
+  stepDone('reverseBalancersStopped');
+  await makeFence(deps, signal);
+  stepDone('reverseFenceMade');
+  const plan = planOf(deps, await readStartCatalog(deps, signal));
+  const confirm = () => records.confirmLeader(leaderEpoch, signal);
+  const making = { destination, signal, confirm, builds };
+  await runtime.retrying('defer attributes', () => deferAttributes(making, plan), signal);
+  stepDone('attributesDeferred');
+  await records.updateAsLeader(leaderEpoch, { phase: 'syncing' }, signal);
+  stepDone('reverseSyncStarted');
+  runtime.logger.info({ event: 'reversed' }, 'the fleet follows the former destination');
 }

@@ -5,8 +5,13 @@ import type { LedDestination } from '../../ddl/destination-collections.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 import { SerialQueue } from '../../async/waiting.js';
 import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { allTasks } from '../migration/migration-watch.js';
-import { planNewCollection, readSourceCollection } from './source-ddl.js';
+import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
+import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
+import { readCollectionByUuid } from '../../catalog/read/read-catalog.js';
+import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
+import { sampleTaskBounds } from '../../catalog/task-bounds.js';
+import { allTasks } from '../migration/migration-view.js';
+import { planOf, withRequestedSharding } from '../migration/migration-catalogs.js';
 
 /** A running index build, or a router that does not know of a change yet, resolves within moments. */
 const applyAgain_ms = 500;
@@ -78,4 +83,44 @@ export class JournalApplier {
       'an index build on the destination delays a DDL change; later DDL changes wait for it',
     );
   }
+}
+
+/** One collection of the source as it is now, with its requested shard key and task bounds; null when it is gone. */
+export async function readSourceCollection(
+  deps: MigrationDependencies,
+  database: string,
+  uuid: string,
+  signal: AbortSignal,
+): Promise<CatalogEntry | null> {
+  const { source } = deps;
+  const entry = await readCollectionByUuid(source, database, uuid, signal);
+  if (entry === null) return null;
+  const [planned] = withRequestedSharding(deps, [entry]);
+  if (planned === undefined || source.access === 'direct') return planned ?? null;
+  return { ...planned, taskBounds: await sampleTaskBounds(source, planned, signal) };
+}
+
+/**
+ * A catalog of the source with the shard keys of the destination. A collection keeps its requested one, even after a
+ * rename.
+ */
+export function withFollowedSharding(
+  deps: MigrationDependencies,
+  catalog: Catalog,
+  followed: ReadonlyMap<string, CatalogEntry>,
+): Catalog {
+  if (deps.watch.view.record.options.sharding === undefined) return catalog;
+  return catalog.flatMap((entry) => {
+    const known = followed.get(entry.uuid);
+    return known === undefined ? withRequestedSharding(deps, [entry]) : [{ ...entry, sharding: known.sharding }];
+  });
+}
+
+/** What to create for one collection that appeared during the migration. */
+export function planNewCollection(
+  deps: MigrationDependencies,
+  entry: CatalogEntry,
+  signal: AbortSignal,
+): Promise<DestinationPlan> {
+  return withSampledRanges(planOf(deps, [entry]), deps.source, deps.destination, signal);
 }

@@ -1,6 +1,76 @@
-import { expires } from '../../catalog/expires.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../../catalog/namespace.js';
-import type { MigrationView } from '../migration/migration-watch.js';
+import { timestampOf } from '../../cluster/cluster-time.js';
+import { keepsBalancer } from '../../store/reversal.js';
+import {
+  type LeaderDependencies,
+  type MigrationDependencies,
+  sourceTimeAboveAll,
+  wakeSource,
+} from '../migration/migration-dependencies.js';
+import { movedCatalog } from '../migration/migration-catalogs.js';
+import { untilOrFor } from '../migration/migration-watch.js';
+import { expires } from '../../catalog/expires.js';
+import { openTransactions } from '../../cluster/current-operations.js';
+import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
+import { allTasks, type MigrationView } from '../migration/migration-view.js';
+
+/** The leader writes notes on idle shards at once and this often while their streams have to pass the look's time. */
+const wake_ms = 500;
+
+/**
+ * The last look before the destination opens. Every transaction that has begun by now has ended on all shards, and
+ * every task has read its stream past a later time. So the look sees every write acknowledged before it. It waits for a
+ * task that is away, like every step of a commit.
+ * @throws ConvoyError `sourceWritesAfterCommit`, `transactionsNotEnded`
+ */
+export async function refuseLateWrites(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  await untilTransactionsEnd(deps, signal);
+  const look = () => lookForLate(deps, catalog, signal);
+  const late = await countLate(deps, look, catalog, signal);
+  if (late > 0)
+    throw new ConvoyError(
+      'sourceWritesAfterCommit',
+      `The source saw ${late} or more writes after the commit time, which the destination does not have. ` +
+        'The destination stays closed.',
+    );
+}
+
+/** Late writes, once every task has read its stream past a time that is taken now. */
+async function lookForLate(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<LateWrites> {
+  const { watch, records, fleet, leaderEpoch } = deps;
+  const lastLook = timestampOf(await sourceTimeAboveAll(deps, signal));
+  await records.updateAsLeader(leaderEpoch, { lastLook }, signal);
+  fleet.wake();
+  const isDecided = (view: MigrationView) =>
+    lateWrites(view, catalog).writes > 0 ||
+    allTasks(view, ({ drained }) => drained?.lookedTo?.equals(lastLook) === true);
+  for (let view = await watch.refresh(signal); !isDecided(view); view = watch.view) {
+    await wakeSource(deps, signal);
+    await untilOrFor(deps, isDecided, wake_ms, signal);
+  }
+  return lateWrites(watch.view, catalog);
+}
+
+/**
+ * Late writes by users. Creations of collections and indexes, and drops, are none where databases may move and did
+ * nothing else; deletes in TTL collections are none under the UUIDs that they have got by moving. A user may have
+ * dropped a collection before the first look and filled it again until the catalog was read: a second look sees that.
+ */
+async function countLate(
+  deps: MigrationDependencies,
+  look: () => Promise<LateWrites>,
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<number> {
+  const late = await look();
+  const { record } = deps.watch.view;
+  if (totalOf(late) === 0 || late.writes > 0 || !keepsBalancer(record)) return totalOf(late);
+  const moved = await movedCatalog(deps, record, catalog, signal);
+  if (moved === null) return totalOf(late);
+  const { writes } = await look();
+  return writes + lateWrites(deps.watch.view, [...catalog, ...moved]).collectionsWithDeletes;
+}
 
 /** What all tasks report of the source above the commit time: the destination does not have it. */
 export interface LateWrites {
@@ -31,4 +101,53 @@ export function lateWrites({ tasks }: MigrationView, catalog: Catalog): LateWrit
 /** All of them together, as a lower bound. */
 export function totalOf({ writes, createsAndDrops, collectionsWithDeletes }: LateWrites): number {
   return writes + createsAndDrops + collectionsWithDeletes;
+}
+
+/** Interval between checks for open transactions. */
+const transactionsPoll_ms = 200;
+/** Transactions mostly end within milliseconds: a longer wait is worth a warning. */
+const quietFor_ms = 2_000;
+/**
+ * Servers end a transaction after `transactionLifetimeLimitSeconds`, 60 s by default; a prepared one waits for its
+ * shards.
+ */
+const transactionsWithin_ms = 10 * 60_000;
+
+/** Name of the warning while transactions of the source hold a commit. */
+export const transactionsWarning = 'commitHeldByTransactions';
+
+/**
+ * Resolves once every transaction that was open on a shard of the source has ended. Servers acknowledge a cross-shard
+ * transaction before all shards have committed: a commit time in between would tear it. It does not wait for later
+ * transactions.
+ * @throws ConvoyError `transactionsNotEnded` when one stays open for too long
+ */
+export async function untilTransactionsEnd(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
+  const { runtime, source } = deps;
+  const started_ms = runtime.clock.monotonic_ms();
+  const look = () => runtime.retrying('look for open transactions', () => openTransactions(source, { signal }), signal);
+  for (let open = await look(); open.size > 0;) {
+    const waited_ms = runtime.clock.monotonic_ms() - started_ms;
+    const description = `${source.name} has ${open.size} transactions that have not ended on all shards.`;
+    if (waited_ms > transactionsWithin_ms) throw new ConvoyError('transactionsNotEnded', `${description} ${advice}`);
+    if (waited_ms > quietFor_ms && !isRequested(deps)) {
+      runtime.logger.warn(
+        { event: 'commitHeldByTransactions', transactions: open.size },
+        'the commit waits until transactions of the source have ended',
+      );
+      await recordWarning(deps, transactionsWarning, `The commit waits: ${description} ${advice}`, signal);
+    }
+    await runtime.clock.sleep(transactionsPoll_ms, signal);
+    const stillOpen = await look();
+    open = new Set([...open].filter((transaction) => stillOpen.has(transaction)));
+  }
+  // An earlier leader may have recorded the warning.
+  if (isRequested(deps)) await recordWarning(deps, transactionsWarning, null, signal);
+}
+
+const advice =
+  'Find them with $currentOp. Kill the sessions of open ones; for prepared ones, bring back the shards that take part.';
+
+function isRequested({ watch }: MigrationDependencies): boolean {
+  return hasWarning(watch.view.record, transactionsWarning);
 }

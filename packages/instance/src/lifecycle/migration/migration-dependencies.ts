@@ -1,27 +1,19 @@
-import type { Warning } from '@convoy/api/contract/progress';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import { nameSome } from '../../catalog/name-some.js';
-import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
-import { isIdIndex } from '../../catalog/index-spec.js';
 import { compileNamespaceFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
 import { compileNamespaceRemap, type NamespaceRemap } from '../../catalog/namespace-remap.js';
-import type { CompareOptions } from '../../catalog/plan/compare-catalogs.js';
-import { readCatalogReport } from '../../catalog/read/read-catalog.js';
-import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
-import { restoredEntry } from '../../catalog/stored-catalog.js';
 import type { BuildsUnderWay } from '../../catalog/make/builds-under-way.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { timeAboveAll, wakeStreams } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { DdlJournal } from '../../store/ddl-journal.js';
 import { Metadata } from '../../store/metadata.js';
-import { MigrationRecords, type MigrationRecord } from '../../store/migration-record.js';
+import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { type TaskRecord, TaskRecords } from '../../store/task-record.js';
-import { readStoredEntries } from '../../store/task-storage.js';
-import { plannedIndexes } from './index-scope.js';
-import { type MigrationView, MigrationWatch } from './migration-watch.js';
+import { MigrationWatch } from './migration-watch.js';
 import type { Runtime } from './runtime.js';
+import type { PlannedIndexes } from '../../catalog/plan/index-plan.js';
+import { finalIndexScope, type IndexScope, isBuiltAfterCopy } from '../../catalog/plan/index-scope.js';
+import type { MigrationView } from './migration-view.js';
 
 /** What the parts of one migration share within a process. */
 export interface MigrationDependencies {
@@ -92,82 +84,18 @@ export function remapOf(record: MigrationRecord): NamespaceRemap {
   return compileNamespaceRemap(record.options.namespaceRemap);
 }
 
-/**
- * The destination's catalog as it is now: everything under a name that an included namespace has there. An index that
- * differs between its shards is among `inconsistentIndexes`.
- */
-export async function readDestinationCatalog(
-  { runtime, destination, watch }: MigrationDependencies,
-  signal: AbortSignal,
-): Promise<Catalog> {
-  const filter = remapOf(watch.view.record).filterOnDestination(filterOf(watch.view.record));
-  const report = await runtime.retrying(
-    'read the destination catalog',
-    () => readCatalogReport(destination, filter, signal),
-    signal,
-  );
-  return report.catalog.map((entry) => {
-    const inconsistentIndexes = report.inconsistentIndexes.filter(
-      ({ namespace, index }) => namespace === namespaceOf(entry) && !isIdIndex({ name: index }),
-    );
-    if (inconsistentIndexes.length === 0) return entry;
-    const names = new Set(inconsistentIndexes.map(({ index }) => index));
-    return { ...entry, inconsistentIndexes, indexes: entry.indexes.filter(({ name }) => !names.has(name as string)) };
-  });
+/** What decides about the indexes that the destination should have now. */
+export function plannedIndexes(record: MigrationRecord): PlannedIndexes {
+  return { indexScope: indexScopeOf(record), skipped: record.skippedIndexes };
 }
 
-/** How the destination's definitions of a migration are compared with the source's. */
-export function comparisonOf(
-  { destination, watch }: MigrationDependencies,
-  form: CompareOptions['form'],
-): CompareOptions {
-  const { record } = watch.view;
-  return { form, ...plannedIndexes(record), remap: remapOf(record), destination };
+/** The indexes that the destination should have now. */
+export function indexScopeOf({ options, indexBuilds }: MigrationRecord): IndexScope {
+  const isDeferred = isBuiltAfterCopy(options.buildIndexes) && indexBuilds === undefined;
+  return isDeferred ? 'shardKey' : finalIndexScope(options.buildIndexes);
 }
 
-/** Adds the requested shard keys to a catalog; requests for other collections are ignored. */
-export function withRequestedSharding(deps: MigrationDependencies, catalog: Catalog): Catalog {
-  const { record } = deps.watch.view;
-  const { sharding } = record.options;
-  if (sharding === undefined) return catalog;
-  const names = new Set(catalog.map(namespaceOf));
-  const shardingEntries = sharding.shardingEntries.filter(({ database, collection }) =>
-    names.has(`${database}.${collection}`),
-  );
-  return applyShardingEntries(catalog, { ...sharding, shardingEntries }, filterOf(record));
-}
-
-/** Warns of collections in `shardingEntries` that are gone under their names since the start was checked. */
-export function absentRequests(deps: MigrationDependencies, catalog: Catalog): Warning[] {
-  const requested = deps.watch.view.record.options.sharding?.shardingEntries ?? [];
-  const names = new Set(catalog.map(namespaceOf));
-  const absent = requested
-    .map(({ database, collection }) => `${database}.${collection}`)
-    .filter((namespace) => !names.has(namespace));
-  if (absent.length === 0) return [];
-  return [
-    {
-      name: 'shardingEntryAbsent',
-      description:
-        'Users renamed or dropped these collections of shardingEntries right after the start: ' +
-        `${nameSome(absent)}. Renamed ones stay unsharded; to shard them, clean up and start again.`,
-    },
-  ];
-}
-
-/** The source's catalog as it was when the migration began, once initialized. */
-export async function readStartCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
-  const { catalogEpoch } = deps.watch.view.record;
-  if (catalogEpoch === null) throw new ConvoyError('internalError', 'The migration is not initialised.');
-  return (await readStoredEntries(deps.metadata, catalogEpoch, signal)).map(restoredEntry);
-}
-
-/** The source's catalog at the commit, once the commit time is sealed. */
-export async function readCommittedCatalog(
-  deps: { watch: Pick<MigrationWatch, 'view'>; metadata: Metadata },
-  signal: AbortSignal,
-): Promise<Catalog> {
-  const catalogEpoch = deps.watch.view.record.commit?.catalogEpoch ?? null;
-  if (catalogEpoch === null) throw new ConvoyError('internalError', 'The commit time is not sealed.');
-  return (await readStoredEntries(deps.metadata, catalogEpoch, signal, 'committedCollections')).map(restoredEntry);
+/** Whether indexes that are built after the copy are still missing. */
+export function awaitsIndexes({ options, indexBuilds }: MigrationRecord): boolean {
+  return isBuiltAfterCopy(options.buildIndexes) && indexBuilds !== 'done';
 }

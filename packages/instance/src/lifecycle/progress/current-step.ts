@@ -4,9 +4,7 @@ import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { nameSome } from '../../catalog/name-some.js';
 import { isVerified, type MigrationRecord } from '../../store/migration-record.js';
 import type { TaskRecord } from '../../store/task-record.js';
-import { isReverseRequested } from '../leader/swap-clusters.js';
-import { isHeld } from '../migration/commit-awaited.js';
-import { allTasks, type MigrationView } from '../migration/migration-watch.js';
+import { allTasks, isHeld, isReverseRequested, type MigrationView } from '../migration/migration-view.js';
 
 /** A step without its place among the others. */
 interface Step {

@@ -1,22 +1,25 @@
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
-import { idleProgress, type Progress, progressInfo, type MigrationState } from '@convoy/api/contract/progress';
+import { idleProgress, type MigrationState, type Progress, progressInfo } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
-import { publishProgress } from '../../metrics/publish-progress.js';
-import { IdleDetector } from '../leader/idle.js';
-import { ReportedMismatches } from '../leader/verification-mismatches.js';
+import {
+  type PublishedTotals,
+  publishMetrics,
+  publishObserved,
+  publishProgress,
+} from '../../metrics/publish-metrics.js';
+import { IdleDetector } from '../migration/migration-view.js';
+import { ReportedMismatches } from '../migration/mismatches.js';
 import type { InstanceSetup } from '../run/joined-migration.js';
 import type { MigrationRun } from '../run/migration-run.js';
-import { Rates, reportOf } from '../stats/report.js';
-import { lastingMismatches } from '../stats/verification-stats.js';
-import { CommitOffer } from './commit-offer.js';
-import { instanceStatsOf } from './instance-stats.js';
-import { LagObserver } from './lag-observer.js';
-import { namesFleet, reportInterval_ms } from './large-fleet.js';
-import { progressOf } from './progress-view.js';
-import { DetailsPublisher } from './publish-details.js';
-import { type PublishedTotals, publishMetrics, publishObserved } from './publish-metrics.js';
-import { reportPause } from './report-pause.js';
+import { instanceStatsOf, namesFleet, Rates, reportInterval_ms, reportOf } from './report.js';
+import { lastingMismatches } from '../task/verification-stats.js';
+import { CommitOffer } from '../commands/commit-offer.js';
+import { LagObserver } from './migration-observer.js';
+import { progressOf, runWarnings } from './progress-view.js';
+import { DetailsPublisher } from './run-details.js';
+import { type MigrationWatch, untilOrFor } from '../migration/migration-watch.js';
+import type { Runtime } from '../migration/runtime.js';
 
 /**
  * The pause between reports once an instance's state and totals have not changed for `idle_ms`: peers see the next
@@ -139,7 +142,7 @@ export class InstanceReporter {
   }
 
   #progress(): Progress {
-    const { clusters, identity, fleet } = this.setup;
+    const { runtime, clusters, identity, fleet } = this.setup;
     const { run, isInitialized } = this.instance.status;
     const ofFleet = fleet.warnings?.() ?? [];
     if (!isInitialized)
@@ -167,7 +170,7 @@ export class InstanceReporter {
       commitBlockers: this.offer.blockers(run),
       indexBuilding: run.indexBuilding,
       observed: this.#observer.seen,
-      warnings: [...run.warnings(), ...this.offer.warnings(run), ...ofFleet],
+      warnings: [...runWarnings(run.view, run.isReverseRequested, runtime), ...this.offer.warnings(run), ...ofFleet],
       isMetadataRemoved: run.removal.isRemoved,
     });
   }
@@ -194,4 +197,20 @@ export class InstanceReporter {
     const events = (run?.stats ?? []).reduce((sum, { eventsApplied }) => sum + eventsApplied, 0);
     return this.#idle.isIdle([state, failure?.error, this.#published.copiedBytes, events].join());
   }
+}
+
+/**
+ * Waits until the next report is due: for a time, but not beyond a change of the permission to write, which users wait
+ * for.
+ * @param watch of the migration; null while there is none
+ */
+export async function reportPause(
+  watch: MigrationWatch | null,
+  runtime: Runtime,
+  longest_ms: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (watch === null) return runtime.clock.sleep(longest_ms, signal);
+  const { canWrite } = watch.view.record;
+  await untilOrFor({ watch, runtime }, ({ record }) => record.canWrite !== canWrite, longest_ms, signal);
 }

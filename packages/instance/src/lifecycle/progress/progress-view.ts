@@ -1,11 +1,12 @@
 import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import {
-  type Progress,
-  progressInfo,
   ceaStages,
   idleProgress,
-  type Warning,
   type MigrationState,
+  mostWritten,
+  type Progress,
+  progressInfo,
+  type Warning,
 } from '@convoy/api/contract/progress';
 import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
 import type { Leader } from '@convoy/api/fleet/fleet';
@@ -13,12 +14,15 @@ import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
 import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { missedCommands } from '../../store/fleet-commands.js';
 import { currentStepOf } from './current-step.js';
-import type { Observed } from './lag-observer.js';
-import type { MigrationView } from '../migration/migration-watch.js';
-import { hotDocumentsOf } from '../stats/hot-documents.js';
-import { sourceWritesOf } from '../stats/source-writes.js';
-import { type TaskStats, totalsOf } from '../stats/task-stats.js';
-import { type VerificationStats, verificationOf } from '../stats/verification-stats.js';
+import type { Observed } from './migration-observer.js';
+import { hotDocumentsOf, type TaskStats, totalsOf } from '../task/task-stats.js';
+import { verificationOf, type VerificationStats } from '../task/verification-stats.js';
+import { type SourceWrites, writesWindow_seconds } from '../../apply/recent-writes.js';
+import { isReverseRequested, type MigrationView } from '../migration/migration-view.js';
+import { nameSome } from '../../catalog/name-some.js';
+import type { SkippedIndex } from '../../catalog/plan/skipped-index.js';
+import type { RetryNotice } from '../../async/retry.js';
+import type { Runtime } from '../migration/runtime.js';
 
 /** An instance does not see why a peer has not taken a recorded command; a coordinator does. */
 const untaken = 'the command is recorded, and the instance takes it by itself once it runs.';
@@ -169,4 +173,93 @@ function stageOf(source: ProgressSource): string | null {
   if (source.view.record.phase === 'starting' || !copyIsDone(source)) return null;
   const lag = lagOf(source);
   return lag !== null && lag <= steadyLagMax_seconds ? ceaStages.steadyState : ceaStages.collectionCopyDrain;
+}
+
+/** The writes of an instance's source shards; null while a stream is too far behind to show the present. */
+export function sourceWritesOf(stats: readonly TaskStats[]): Progress['sourceWrites'] {
+  const current = stats.flatMap(({ sourceWrites, followsStream, readLag_seconds }) =>
+    sourceWrites !== undefined && followsStream && readLag_seconds < writesWindow_seconds ? sourceWrites : [],
+  );
+  if (stats.length === 0 || current.length < stats.length) return null;
+  const last_seconds = Math.max(...current.map(({ lastWrite_seconds }) => lastWrite_seconds ?? 0));
+  return {
+    windowSeconds: writesWindow_seconds,
+    writes: current.reduce((sum, { writes }: SourceWrites) => sum + writes, 0),
+    namespaces: mostWritten(current.flatMap(({ namespaces }) => namespaces)),
+    lastWriteAt: last_seconds === 0 ? null : new Date(last_seconds * 1000).toISOString(),
+  };
+}
+
+/**
+ * The migration's own warnings, the instances that a step still waits for, and the operations that are being retried.
+ * @param isReversing whether this process has taken the command to reverse
+ */
+export function runWarnings(
+  { record, tasks }: MigrationView,
+  isReversing: boolean,
+  { retries, config }: Runtime,
+): Warning[] {
+  const warnings: Warning[] = [...record.warnings, ...skippedWarnings(record.skippedIndexes ?? [])];
+  const unstarted = record.taskIds.filter((id) => tasks.get(id)?.started !== true);
+  if (unstarted.length > 0) {
+    warnings.push({
+      name: 'waitingForInstances',
+      description: record.fleetCommands?.last.start
+        ? `WAITING for these instances, which take the recorded start once they run: ${unstarted.join(', ')}.`
+        : `Waiting for a start of these instances: ${unstarted.join(', ')}.`,
+    });
+  }
+  const unreversed = isReversing ? record.taskIds.filter((id) => !isReverseRequested(record, tasks.get(id))) : [];
+  if (unreversed.length > 0) {
+    warnings.push({
+      name: 'waitingForInstances',
+      description: `Waiting for a reverse of these instances: ${unreversed.join(', ')}.`,
+    });
+  }
+  return [...warnings, ...retryWarnings([...retries.values()], config.retry_minutes)];
+}
+
+/** One warning for each failure, with the operations that meet it: without counts, so that it stays the same. */
+function retryWarnings(retries: readonly RetryNotice[], limit_minutes: number): Warning[] {
+  const failures = new Map<string, string[]>();
+  for (const { what, failure } of retries) failures.set(failure, [...(failures.get(failure) ?? []), what]);
+  return [...failures].map(([failure, operations]) => ({
+    name: 'retrying',
+    description:
+      `Convoy repeats what fails: ${nameSome(operations.sort())} (${failure}). Check that both clusters answer. ` +
+      `The migration fails if this lasts for ${limit_minutes} minutes.`,
+  }));
+}
+
+/** The warnings about indexes that the destination does not have as the source has them. */
+function skippedWarnings(skipped: readonly SkippedIndex[]): Warning[] {
+  const absent = skipped.filter(({ outcome }) => outcome === 'absent');
+  const plain = skipped.filter(({ outcome }) => outcome === 'notUnique');
+  const unique = absent.filter((one) => one.unique);
+  return [
+    ...(absent.length === 0
+      ? []
+      : [
+          {
+            name: 'indexesSkipped',
+            description:
+              `The destination cannot build these indexes, and does not have them: ${named(absent)}.` +
+              (unique.length === 0 ? '' : ` Nothing enforces the uniqueness of ${unique.length} of them.`),
+          },
+        ]),
+    ...(plain.length === 0
+      ? []
+      : [
+          {
+            name: 'indexesNotUnique',
+            description:
+              `Documents violate these unique indexes, which are plain on the destination: ${named(plain)}. ` +
+              'Nothing enforces their uniqueness after the commit.',
+          },
+        ]),
+  ];
+}
+
+function named(skipped: readonly SkippedIndex[]): string {
+  return nameSome(skipped.map(({ namespace, index, failure }) => `${index} of ${namespace} (${failure})`));
 }

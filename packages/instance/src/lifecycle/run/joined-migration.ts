@@ -11,16 +11,16 @@ import {
   type Connect,
   deferredSource,
   mayLackSource,
+  openNextSource,
   openRecordedSource,
   requireClusterName,
   withRecordedShards,
 } from '../migration/clusters.js';
 import type { ConfiguredClusters } from '../migration/configured-clusters.js';
-import type { MigrationView } from '../migration/migration-watch.js';
-import { openNextSource } from '../migration/next-source.js';
 import { mustRecountCopy, refuseNewerRelease, usesOldNames } from '../migration/release.js';
 import { type Runtime, writeSessionsMax } from '../migration/runtime.js';
 import { MigrationRun } from './migration-run.js';
+import type { MigrationView } from '../migration/migration-view.js';
 
 /** What an instance has before it takes part in a migration. */
 export interface InstanceSetup {

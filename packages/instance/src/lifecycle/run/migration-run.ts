@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { MigrationState, Warning } from '@convoy/api/contract/progress';
+import type { MigrationState } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import type { Failure } from '@convoy/api/fleet/fleet';
@@ -8,26 +8,23 @@ import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
 import { listenersMax } from '../../async/together.js';
 import { swapsOf } from '../../store/reversal.js';
 import type { Metadata } from '../../store/metadata.js';
-import { isOpeningDecided } from '../../store/migration-record.js';
+import { isOpeningDecided, isVerified } from '../../store/migration-record.js';
 import type { TaskRecord } from '../../store/task-record.js';
-import { leadWhenElected } from './leader.js';
-import { keepSessions } from './keep-sessions.js';
-import { MetadataRemoval } from './metadata-removal.js';
-import { syncTasks } from './member.js';
+import { leadWhenElected } from '../leader/lead.js';
+import { keepSessions, OwnTasks } from './own-tasks.js';
+import { MetadataRemoval, type MigrationWatch } from '../migration/migration-watch.js';
+import { syncTasks } from '../task/sync-tasks.js';
 import { dependenciesOf, type MigrationDependencies, type MigrationPart } from '../migration/migration-dependencies.js';
-import type { MigrationView, MigrationWatch } from '../migration/migration-watch.js';
-import { OwnTasks } from './own-tasks.js';
-import { recordFailure } from './record-failure.js';
-import { releaseSource } from './release-source.js';
-import { runWarnings } from './run-warnings.js';
-import { RunningTasks } from './running-tasks.js';
+import { recordFailure, releaseSource } from './run-failure.js';
 import { writeSessionsMax } from '../migration/runtime.js';
-import type { TaskStats } from '../stats/task-stats.js';
+import type { TaskStats } from '../task/task-stats.js';
 import { Condition } from '../../async/waiting.js';
-import { isReverseRequested, swapWhenRequested } from '../leader/swap-clusters.js';
-import type { VerificationStats } from '../stats/verification-stats.js';
-import { isCommitJustRequested } from '../migration/commit-awaited.js';
+import { swapWhenRequested } from '../leader/reverse.js';
+import type { VerificationStats } from '../task/verification-stats.js';
+import { isCommitJustRequested, isReverseRequested, type MigrationView } from '../migration/migration-view.js';
 import { blocksAfterFailure } from '../migration/write-blocks.js';
+import type { SyncPipeline } from '../task/sync-pipeline.js';
+import type { VerifiedTask } from '../task/verification-task.js';
 
 /** Time for writes in flight at the end; then their connections are cut. */
 const hardStop_ms = 4000;
@@ -49,7 +46,7 @@ export class MigrationRun {
   #work: Promise<void> = Promise.resolve();
   #member: Promise<void> = Promise.resolve();
   #afterFailure: Promise<void> = Promise.resolve();
-  readonly #reported = new Condition();
+  readonly #reverseTaken = new Condition();
   readonly removal: MetadataRemoval;
 
   constructor(readonly deps: MigrationPart) {
@@ -112,7 +109,7 @@ export class MigrationRun {
   get state(): MigrationState {
     const { record } = this.view;
     const own = this.#own.present;
-    if (record.phase === 'reversing' || this.#isSwapped || this.#isReported) return 'REVERSING';
+    if (record.phase === 'reversing' || this.#isSwapped || this.isReverseRequested) return 'REVERSING';
     if (record.phase === 'committed') return 'COMMITTED';
     if (own.length > 0 && own.every((task) => task.commitRequested)) return 'COMMITTING';
     if (own.length > 0 && own.every((task) => task.paused)) return 'PAUSED';
@@ -178,7 +175,7 @@ export class MigrationRun {
     // Its remaining writes belong to the direction that ends.
     await this.#member;
     await this.#request({ reverseRequested: swapsOf(this.view.record) }, this.#end.signal);
-    this.#reported.changed();
+    this.#reverseTaken.changed();
   }
 
   /** Reads the migration's record now. */
@@ -189,7 +186,7 @@ export class MigrationRun {
   /** Resolves with whether the clusters were swapped, after a command to reverse, before the run ended. */
   async untilSwapped(): Promise<boolean> {
     const { signal } = this.#end;
-    await this.#reported.until(() => this.#isReported, signal).catch(() => undefined);
+    await this.#reverseTaken.until(() => this.isReverseRequested, signal).catch(() => undefined);
     await this.#guarded(signal, (stop) =>
       this.#watch.runWhile((each) => swapWhenRequested(this.#migration, each), stop),
     );
@@ -200,7 +197,8 @@ export class MigrationRun {
     return swapsOf(this.view.record) > swapsOf(this.deps.initial.record);
   }
 
-  get #isReported(): boolean {
+  /** Whether this process's tasks have taken the command to reverse. */
+  get isReverseRequested(): boolean {
     const { record, tasks } = this.view;
     return this.deps.ownIds.every((id) => isReverseRequested(record, tasks.get(id)));
   }
@@ -212,10 +210,6 @@ export class MigrationRun {
     await Promise.allSettled([this.#work, this.#member, this.#afterFailure]);
     clearTimeout(timer);
     this.#hard.abort(new ConvoyError('shuttingDown'));
-  }
-
-  warnings(): Warning[] {
-    return runWarnings(this.view, this.#isReported, this.deps.runtime);
   }
 
   async #follow(stop: AbortSignal): Promise<void> {
@@ -289,5 +283,50 @@ export class MigrationRun {
     this.#end.abort(this.#failure);
     // Another process owns the task: this one must not take the identity back when that process is silent for a while.
     if (this.#failure.error === 'staleEpoch') await fleet.leave();
+  }
+}
+
+/** What the pipelines and verifiers of the own tasks show, and what they showed last when they do not run. */
+export class RunningTasks {
+  #syncs: readonly SyncPipeline[] = [];
+  #verified: readonly VerifiedTask[] = [];
+  #stats: readonly TaskStats[] = [];
+  #namespaceParts: readonly NamespacePart[] = [];
+
+  constructor(private readonly ids: readonly string[]) {}
+
+  begin(syncs: readonly SyncPipeline[], verified: readonly VerifiedTask[]): void {
+    [this.#syncs, this.#verified] = [syncs, verified];
+  }
+
+  end(): void {
+    this.#stats = this.liveStats;
+    this.namespaceParts();
+    this.begin([], []);
+  }
+
+  /** The last known ones while none runs. */
+  get stats(): readonly TaskStats[] {
+    if (this.#syncs.length > 0) this.#stats = this.liveStats;
+    return this.#stats;
+  }
+
+  /** Of the tasks that run now. */
+  get liveStats(): readonly TaskStats[] {
+    return this.#syncs.map((sync) => sync.stats());
+  }
+
+  /** Of the verifiers, the last stored ones while they do not run; null without verification. */
+  verification({ record, tasks }: MigrationView): readonly (VerificationStats | null)[] | null {
+    if (!isVerified(record)) return null;
+    return this.ids.map(
+      (id) => this.#verified.find(({ taskId }) => taskId === id)?.stats() ?? tasks.get(id)?.verification?.stats ?? null,
+    );
+  }
+
+  /** What has been copied of each collection; the last known while none runs. */
+  namespaceParts(): readonly NamespacePart[] {
+    if (this.#syncs.length > 0) this.#namespaceParts = this.#syncs.flatMap((sync) => sync.namespaceParts());
+    return this.#namespaceParts;
   }
 }

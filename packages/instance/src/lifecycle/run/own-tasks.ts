@@ -2,7 +2,9 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../async/clock.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
-import type { MigrationView, MigrationWatch } from '../migration/migration-watch.js';
+import type { MigrationWatch } from '../migration/migration-watch.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { MigrationView } from '../migration/migration-view.js';
 
 /** Delay before a failed answer is given again: a cleanup takes a silent process for gone. */
 const answerAgain_ms = 500;
@@ -86,5 +88,27 @@ export class OwnTasks {
     await this.watch.refresh(signal);
     this.#hasTaken = true;
     return owned;
+  }
+}
+
+/** Servers forget sessions, and with them the fence against former owners, after 30 minutes without use. */
+const sessionRefresh_ms = 5 * 60_000;
+
+/**
+ * Refreshes the write sessions of all tasks until the migration is committed: a task's own process may have ended, and
+ * a former one may only be frozen.
+ */
+export async function keepSessions(
+  { runtime, destination, watch }: MigrationDependencies,
+  signal: AbortSignal,
+): Promise<void> {
+  while (watch.view.record.phase !== 'committed') {
+    await runtime.clock.sleep(sessionRefresh_ms, signal);
+    const refreshSessions = [...watch.view.tasks.values()].flatMap(({ sessions }) => sessions.map((id) => ({ id })));
+    await runtime.retrying(
+      'refresh sessions',
+      () => destination.router.command('admin', { refreshSessions }, { signal }),
+      signal,
+    );
   }
 }

@@ -9,9 +9,14 @@ import { startingPoints } from '../../copy/starting-points.js';
 import { PartitionTable } from '../../store/partition-table.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { TaskStorage } from '../../store/task-storage.js';
-import type { SyncPipelineDependencies } from './pipeline-dependencies.js';
 import type { TaskCollection } from './task-collections.js';
-import type { TaskTables } from './task-tables.js';
+import type { TaskTables } from './followed-collections.js';
+import { createCollection } from '../../catalog/make/create-collection.js';
+import type { CollectionPlan } from '../../catalog/plan/destination-plan.js';
+import { listCollections } from '../../catalog/read/list-namespaces.js';
+import type { Retrying } from '../../async/retry.js';
+import { drop, type LedDestination } from '../../ddl/destination-collections.js';
+import type { SyncPipelineDependencies } from './sync-pipeline.js';
 
 /**
  * A partition is only closed early at a document that was read, and no time stays readable for longer than five
@@ -99,4 +104,27 @@ export class CopyPlans implements CopyRestarts {
 
 function filteredStarts(sizeBytes: number, readers: number): number {
   return Math.max(readers, Math.min(filteredStartsMax, Math.ceil(sizeBytes / filteredBytes)));
+}
+
+/**
+ * Replaces a partly copied capped collection with an empty one, since its documents cannot be deleted. Sessions do not
+ * fence drops: the epoch and the UUID show what another process may have created and copied since.
+ * @param deps `confirm` rejects when another process owns the task
+ * @throws ConvoyError `staleEpoch` when another process owns the task; as `createCollection`
+ */
+export async function recreateCapped(
+  deps: Pick<LedDestination, 'destination' | 'confirm'>,
+  plan: CollectionPlan,
+  retrying: Retrying,
+  signal: AbortSignal,
+): Promise<void> {
+  const { destination } = deps;
+  const { database, name } = plan.entry;
+  const empty = async () => {
+    const [listed] = await listCollections(destination.router, database, signal, name);
+    if (listed !== undefined) await drop(deps, listed, signal);
+  };
+  await retrying('empty a capped collection', empty, signal);
+  const making = { destination, signal, confirm: () => deps.confirm(signal) };
+  await retrying('create a capped collection', () => createCollection(making, plan), signal);
 }

@@ -6,11 +6,15 @@ import { timestampOf } from '../../cluster/cluster-time.js';
 import type { RereadSet } from '../../store/reread-set.js';
 import type { Condition } from '../../async/waiting.js';
 import type { Runtime } from '../migration/runtime.js';
-import type { OwnedRecord } from './owned-record.js';
-import type { TaskTables } from './task-tables.js';
-import { storedHotDocuments } from '../stats/hot-documents.js';
-import type { TaskStats } from '../stats/task-stats.js';
-import type { UnknownCollections } from './unknown-collections.js';
+import type { TaskTables } from './followed-collections.js';
+import { storedHotDocuments, type TaskStats } from './task-stats.js';
+import type { UnknownCollections } from './apply-stage.js';
+import type { Clock } from '../../async/clock.js';
+import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
+import { type ConfirmOwner, FencedWriter } from '../../store/fenced-writer.js';
+import type { Retrying } from '../../async/retry.js';
+import { SessionFence } from '../../store/session-fence.js';
 
 /** The owner confirms its epoch at least this often, even when nothing changes. */
 const confirm_ms = 10_000;
@@ -141,4 +145,53 @@ export class TaskCheckpoint {
   async confirmOwner(): Promise<void> {
     if (this.stages.record.unconfirmed_ms >= ownerUnconfirmedMax_ms) await this.save();
   }
+}
+
+/** The record of a task, which its owner changes under its epoch; every change confirms the ownership. */
+export class OwnedRecord {
+  #confirmed_ms: number;
+
+  constructor(
+    private readonly records: TaskRecords,
+    private readonly task: TaskRecord,
+    private readonly clock: Clock,
+    private readonly hard: AbortSignal,
+  ) {
+    this.#confirmed_ms = clock.monotonic_ms();
+  }
+
+  /** Milliseconds since the ownership was last confirmed. */
+  get unconfirmed_ms(): number {
+    return this.clock.monotonic_ms() - this.#confirmed_ms;
+  }
+
+  /** @throws ConvoyError `staleEpoch` when another process owns the task */
+  async update(fields: Partial<TaskRecord>): Promise<void> {
+    const asked_ms = this.clock.monotonic_ms();
+    await this.records.update(this.task._id, this.task.epoch, fields, this.hard);
+    this.#confirmed_ms = asked_ms;
+  }
+}
+
+/** The writers of a sync task. Each stage has its own sessions, so that none waits for another's writes. */
+export interface TaskWriters {
+  copy: FencedWriter;
+  apply: FencedWriter;
+  reread: FencedWriter;
+}
+
+/** Assigns the sessions of a task: one for re-reads, one to each apply worker, the rest to the copy. */
+export function taskWriters(
+  destination: ClusterClient,
+  retrying: Retrying,
+  record: TaskRecord,
+  applyWorkers: number,
+  confirm: ConfirmOwner,
+): TaskWriters {
+  const fence = new SessionFence(destination, retrying);
+  const sessions = record.sessions.map((session) => session.value());
+  const forWorkers = Math.max(1, Math.min(applyWorkers, sessions.length - 2));
+  const writer = (from: number, to: number): FencedWriter =>
+    new FencedWriter(destination.router, retrying, sessions.slice(from, to), record.epoch, confirm, fence);
+  return { reread: writer(0, 1), apply: writer(1, 1 + forWorkers), copy: writer(1 + forWorkers, sessions.length) };
 }

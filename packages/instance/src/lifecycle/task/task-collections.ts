@@ -11,7 +11,7 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import type { OrderWish } from '../../copy/choose-order.js';
 import { type IdRange, wholeRange } from '../../store/partition.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
-import type { FollowedEntry } from './followed-catalog.js';
+import type { FollowedEntry } from './followed-collections.js';
 
 /** A collection of a sync task, with what its copy plan needs. */
 export interface TaskCollection {

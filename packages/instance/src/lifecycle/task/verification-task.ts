@@ -9,13 +9,12 @@ import type { TaskVerification } from '../../store/task-record.js';
 import { VerificationStorage } from '../../store/verification-storage.js';
 import { TaskVerifier } from '../../verify/embedded/task-verifier.js';
 import type { VerifierDependencies } from '../../verify/embedded/verifier-dependencies.js';
-import { type VerificationStats, verificationStats } from '../stats/verification-stats.js';
-import { VerificationReadiness } from '../stats/verification-readiness.js';
-import { noteDifferences } from '../leader/verification-leader.js';
-import { type MigrationDependencies, readCommittedCatalog, wakeSource } from '../migration/migration-dependencies.js';
+import { VerificationReadiness, type VerificationStats, verificationStats } from './verification-stats.js';
+import { type MigrationDependencies, wakeSource } from '../migration/migration-dependencies.js';
 import type { SyncPipeline } from './sync-pipeline.js';
-import { ObservedMigration } from './observed-migration.js';
-import { copyOfKey } from './verification-catalog.js';
+import { copyOfKey, ObservedMigration } from './observed-migration.js';
+import { noteDifferences } from '../migration/mismatches.js';
+import { readCommittedCatalog } from '../migration/migration-catalogs.js';
 
 /** Interval of storing a verifier's stats; other changes are stored at once. */
 const save_ms = 1_000;

@@ -1,6 +1,6 @@
-import { MongoClient, type ClientSession, type Collection, type Document } from 'mongodb';
+import { type ClientSession, type Collection, type Document, MongoClient } from 'mongodb';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { transactionsWarning } from '../../../src/lifecycle/leader/source-transactions.js';
+import { transactionsWarning } from '../../../src/lifecycle/leader/late-writes.js';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 

@@ -1,6 +1,6 @@
 import { timeOf } from '../../../src/cluster/cluster-time.js';
 import type { Journalled } from '../../../src/lifecycle/migration/migration-watch.js';
-import type { DdlSource } from '../../../src/lifecycle/task/follow-ddl.js';
+import type { DdlSource } from '../../../src/lifecycle/task/task-ddl.js';
 import { type DdlChange, DdlJournal } from '../../../src/store/ddl-journal.js';
 import type { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';

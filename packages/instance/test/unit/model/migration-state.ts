@@ -1,9 +1,9 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import type { MigrationView } from '../../../src/lifecycle/migration/migration-watch.js';
-import type { TaskStats } from '../../../src/lifecycle/stats/task-stats.js';
+import type { TaskStats } from '../../../src/lifecycle/task/task-stats.js';
 import type { CommitRound, MigrationRecord, Reversal } from '../../../src/store/migration-record.js';
 import type { TaskRecord, TaskVerification } from '../../../src/store/task-record.js';
 import { zeroTimestamp } from './parts.js';
+import type { MigrationView } from '../../../src/lifecycle/migration/migration-view.js';
 
 /** The record of a migration without a verifier before its initialisation, with the sync task `a`. */
 export function recordWith(changes: Partial<MigrationRecord> = {}): MigrationRecord {

@@ -3,7 +3,7 @@ import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { compareRaw } from '../../../src/bson/order.js';
 import type { RawValue } from '../../../src/bson/scan.js';
 import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
-import type { FollowedEntry } from '../../../src/lifecycle/task/followed-catalog.js';
+import type { FollowedEntry } from '../../../src/lifecycle/task/followed-collections.js';
 import { taskCollection, type TaskCollection } from '../../../src/lifecycle/task/task-collections.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { wholeRange } from '../../../src/store/partition.js';

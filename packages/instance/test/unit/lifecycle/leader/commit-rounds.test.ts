@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
 import { drainRounds } from '../../../../src/lifecycle/leader/commit-rounds.js';
 import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
 import { Condition } from '../../../../src/async/waiting.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
@@ -13,6 +12,7 @@ import { recordWith, roundWith, taskWith } from '../../model/migration-state.js'
 import { never, once, settled } from '../../model/parts.js';
 import { only } from '../../../../../../test/only.js';
 import type { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-view.js';
 
 let rounds: CommitRound[];
 let totals_bytes: MigrationRecord['estimatedTotalBytes'][];

@@ -1,13 +1,13 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Timestamp } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
-import { verifyDocuments } from '../../../../src/lifecycle/leader/verification-leader.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { depsWith } from '../../model/deps-with.js';
 import { roundWith, verificationWith, viewWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-view.js';
+import { verifyDocuments } from '../../../../src/lifecycle/leader/commit.js';
 
 const commitTime = new Timestamp({ t: 100, i: 1 });
 const destinationTime = new Timestamp({ t: 200, i: 1 });

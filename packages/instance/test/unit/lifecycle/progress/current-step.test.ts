@@ -2,11 +2,11 @@ import { commitStepNames } from '@convoy/api/contract/current-step';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import { currentStepOf } from '../../../../src/lifecycle/progress/current-step.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
 import { reversalWith, verificationWith, viewWith } from '../../model/migration-state.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-view.js';
 
 const time = Timestamp.fromBits(1, 100);
 const began = new Date('2026-01-31T12:00:00Z');

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { progressSchema, type Warning } from '@convoy/api/contract/progress';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { describe, expect, it } from 'vitest';
-import type { Observed } from '../../../../src/lifecycle/progress/lag-observer.js';
+import type { Observed } from '../../../../src/lifecycle/progress/migration-observer.js';
 import { progressOf, type ProgressSource } from '../../../../src/lifecycle/progress/progress-view.js';
-import type { TaskStats } from '../../../../src/lifecycle/stats/task-stats.js';
+import type { TaskStats } from '../../../../src/lifecycle/task/task-stats.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
 

@@ -5,11 +5,11 @@ import { compareRaw } from '../../../../src/bson/order.js';
 import { idClass } from '../../../../src/bson/id.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
-import { followedCatalog } from '../../../../src/lifecycle/task/followed-catalog.js';
+import { followedCatalog } from '../../../../src/lifecycle/task/followed-collections.js';
 import { taskCollections } from '../../../../src/lifecycle/task/task-collections.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { bsonValues } from '../../bson/values.js';
-import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { chunkOf, keyPattern } from '../../catalog/as-read.js';
 import { wholeCollections } from '../../model/parts.js';
 

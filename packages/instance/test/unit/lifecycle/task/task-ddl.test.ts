@@ -9,10 +9,10 @@ import { collectionOf, never, settled } from '../../model/parts.js';
 import type { ApplyWorkers } from '../../../../src/apply/apply-workers.js';
 import type { Copier } from '../../../../src/copy/copier.js';
 import type { Rereader } from '../../../../src/reread/rereader.js';
-import type { TaskTables } from '../../../../src/lifecycle/task/task-tables.js';
+import type { TaskTables } from '../../../../src/lifecycle/task/followed-collections.js';
 import type { RereadSet } from '../../../../src/store/reread-set.js';
 import type { TaskStorage } from '../../../../src/store/task-storage.js';
-import type { UnknownCollections } from '../../../../src/lifecycle/task/unknown-collections.js';
+import type { UnknownCollections } from '../../../../src/lifecycle/task/apply-stage.js';
 
 const [orders, target] = ['0a', '0b'].map((byte) => byte.repeat(16)) as [string, string];
 let log: string[];

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
-import { followedCatalog } from '../../../../src/lifecycle/task/followed-catalog.js';
+import { followedCatalog } from '../../../../src/lifecycle/task/followed-collections.js';
 import { taskCollections } from '../../../../src/lifecycle/task/task-collections.js';
-import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { wholeCollections } from '../../model/parts.js';
 
 const client = new FakeNodeClient('router', {});

@@ -1,0 +1,91 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Timestamp } from 'mongodb';
+import { timeOf } from '../../cluster/cluster-time.js';
+import type { DrainedRound, TaskRecord } from '../../store/task-record.js';
+import type { MigrationView } from '../migration/migration-view.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import { untilOrFor } from '../migration/migration-watch.js';
+import type { TaskStats } from './task-stats.js';
+import { SyncPipeline } from './sync-pipeline.js';
+import { isOpeningDecided } from '../../store/migration-record.js';
+
+/** Interval at which a task that waits for the end of the commit looks for later source writes. */
+const lateWrites_ms = 100;
+/** The same while the leader waits for its last look: a stream reaches its time within a few round trips. */
+const lastLook_ms = 20;
+
+/**
+ * Drains every commit round; afterwards reports writes that come too late, until the opening is decided.
+ * @param before what an earlier process has reported: its late writes stay reported while they are read again
+ */
+export async function followCommit(
+  deps: MigrationDependencies,
+  sync: SyncPipeline,
+  before: TaskRecord['drained'],
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<void> {
+  const { watch, fleet } = deps;
+  let drained = 0;
+  const isPassed = ({ record }: MigrationView) => isOpeningDecided(record) || (record.commit?.round ?? 0) > drained;
+  for (;;) {
+    const view = await watch.until((seen) => isPassed(seen) || drained > 0, stop);
+    const { commit } = view.record;
+    if (isOpeningDecided(view.record)) return;
+    if (commit !== null && commit.round > drained) {
+      const isSuperseded = () =>
+        isOpeningDecided(watch.view.record) || (watch.view.record.commit?.round ?? 0) > commit.round;
+      if (!(await sync.drain(timeOf(commit.time), isSuperseded, stop))) continue;
+      drained = commit.round;
+    }
+    const found = drainedRound(drained, sync.stats(), before, view.record.lastLook ?? null);
+    // Against what is stored: a router may apply a copy of an earlier report late.
+    if (isNews(found, watch.view.tasks.get(sync.taskId)?.drained ?? null)) {
+      await deps.taskRecords.update(sync.taskId, sync.epoch, { drained: found }, hard);
+      fleet.wake();
+    }
+    const isLookedAt = (view.record.lastLook ?? null) === null || found.lookedTo !== undefined;
+    await untilOrFor(deps, isPassed, isLookedAt ? lateWrites_ms : lastLook_ms, stop);
+  }
+}
+
+/**
+ * Seals the commit time of a task once the leader has. Also while a new owner still drains: what it reads again must
+ * not fill its memory.
+ */
+export async function followSeal(
+  { watch }: MigrationDependencies,
+  sync: SyncPipeline,
+  stop: AbortSignal,
+): Promise<void> {
+  const { commit } = (await watch.until(({ record }) => record.commit?.sealed === true, stop)).record;
+  if (commit !== null) sync.seal(timeOf(commit.time));
+}
+
+/** The number of writes above the commit time does not matter, only whether there are any. */
+function isNews(found: DrainedRound, reported: DrainedRound | null): boolean {
+  const news = ({ eventsAbove, createsAndDrops = 0, ...rest }: DrainedRound): unknown => ({
+    ...rest,
+    eventsAbove: eventsAbove > 0,
+    createsAndDrops: createsAndDrops > 0,
+  });
+  return reported === null || !isDeepStrictEqual(news(reported), news(found));
+}
+
+function drainedRound(
+  round: number,
+  stats: TaskStats,
+  before: TaskRecord['drained'],
+  lastLook: Timestamp | null,
+): DrainedRound {
+  const { writesAbove, readBelow } = stats;
+  const same = before?.round === round ? before : null;
+  const createsAndDrops = Math.max(writesAbove.createsAndDrops, same?.createsAndDrops ?? 0);
+  return {
+    round,
+    eventsAbove: Math.max(writesAbove.writes, same?.eventsAbove ?? 0),
+    ...(createsAndDrops > 0 && { createsAndDrops }),
+    deletedIn: [...new Set([...(same?.deletedIn ?? []), ...writesAbove.deletedIn])].sort(),
+    ...(lastLook !== null && readBelow > timeOf(lastLook) && { lookedTo: lastLook }),
+  };
+}
