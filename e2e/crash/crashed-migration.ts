@@ -1,14 +1,14 @@
-import type { MongoClient } from 'mongodb';
+import { type MongoClient, MongoServerError } from 'mongodb';
 import { expect, onTestFinished } from 'vitest';
 import type { ContractClient } from '@convoy/api/client/contract-client';
 import { Closers } from '@convoy/testbed/closers';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { beginningSteps, commitSteps, type LeaderStep, reverseSteps } from '@convoy/instance/lifecycle/migration/steps';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from '../fleet.js';
 import { guarded, needs } from '../requirements.js';
 import { CrashOrders, type Kill } from './crash-orders.js';
-import { documents, Writing } from './writing.js';
 
 const shards = 2;
 /** Whether the servers can block users' writes: from 6.0 on. */
@@ -160,4 +160,47 @@ async function takesWrites({ shoppers }: Clusters, side: Side): Promise<boolean>
 
 async function balancerMode({ clients }: Clusters, side: Side): Promise<unknown> {
   return (await clients[side].db('admin').command({ balancerStatus: 1 }))['mode'];
+}
+
+/** Documents that exist before, with `_id` from 0. */
+const documents = 500;
+
+/** Fast enough for every step of a migration to meet some. */
+const pause_ms = 10;
+/** A server's answer to a user whose writes are blocked. */
+const blockedCode = 371;
+
+/** One user's sequential writes, until a block refuses them or `stop` ends them. */
+class Writing implements AsyncDisposable {
+  /** @throws any other refusal of a write */
+  readonly ended: Promise<void>;
+  private isStopped = false;
+
+  /** @param firstId `_id` of its first new document */
+  constructor(client: MongoClient, firstId: number) {
+    this.ended = this.write(client, firstId);
+    this.ended.catch(() => undefined);
+  }
+
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.stop();
+    await this.ended.catch(() => undefined);
+  }
+
+  private async write(client: MongoClient, firstId: number): Promise<void> {
+    const orders = client.db('shop').collection<{ _id: number; n?: number }>('orders');
+    try {
+      for (let n = 0; !this.isStopped; n += 1) {
+        await orders.updateOne({ _id: n % documents }, { $inc: { n: 1 } });
+        await orders.insertOne({ _id: firstId + n });
+        await delay(pause_ms);
+      }
+    } catch (error) {
+      if (!(error instanceof MongoServerError && error.code === blockedCode)) throw error;
+    }
+  }
 }

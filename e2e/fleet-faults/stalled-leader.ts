@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Timestamp } from 'mongodb';
+import type { Timestamp, MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
 import { testSeed } from '../../test/seed.js';
 import { needs } from '../requirements.js';
-import { catalogOf } from './catalog-of.js';
 import type { PassedCommand } from '../gate/command-gate.js';
 import { FaultyFleet } from './faulty-fleet.js';
 import type { Member } from './member.js';
@@ -141,4 +140,22 @@ export function testStalledLeader(phase: FaultPhase): void {
       stalled.expectSilence();
     },
   );
+}
+
+const systemDatabases = new Set(['admin', 'config', 'local', 'convoy_metadata']);
+
+/**
+ * All collections of users with their UUIDs, options and indexes, as text: two are the same when nothing was changed,
+ * dropped or made.
+ */
+async function catalogOf(client: MongoClient): Promise<string[]> {
+  const { databases } = await client.db('admin').admin().listDatabases();
+  const rows: string[] = [];
+  for (const { name: database } of databases.filter(({ name }) => !systemDatabases.has(name))) {
+    for (const listed of await client.db(database).listCollections().toArray()) {
+      const indexes = listed.type === 'collection' ? await client.db(database).collection(listed.name).indexes() : [];
+      rows.push(`${database}.${listed.name} ${JSON.stringify({ listed, indexes })}`);
+    }
+  }
+  return rows.sort();
 }

@@ -10,7 +10,6 @@ import { DdlWorkload } from '../ddl-workload.js';
 import { type Clusters, untilCanCommit, untilCommitted } from '../fleet.js';
 import { MovingWorkload } from '../killed-copy/moving-workload.js';
 import { isFullRun } from '../requirements.js';
-import { readMetric } from './instance-metrics.js';
 
 /** A usual run has one kill for each phase. */
 const documents = isFullRun ? 8_000 : 3_000;
@@ -180,3 +179,14 @@ export const phases = {
     },
   },
 } satisfies Record<string, Phase>;
+
+/**
+ * One metric of an instance as Prometheus would read it.
+ * @param series name with its labels, for example `convoy_partitions{state="copying"}`
+ * @returns undefined while the instance does not export it
+ */
+async function readMetric(instance: InstanceProcess, series: string): Promise<number | undefined> {
+  const text = await (await fetch(`${instance.url}/metrics`)).text();
+  const line = text.split('\n').find((one) => one.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length));
+}

@@ -1,3 +1,4 @@
+import { Migration } from '@convoy/cli/demo/migration';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -5,7 +6,6 @@ import { Closers } from '@convoy/testbed/closers';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { emptyQueries, evaluatePanels, valuesOf } from './board.js';
 import { conditions } from './conditions.js';
-import { migrate } from './healthy.js';
 import { MonitoredFleet } from './monitored-fleet.js';
 import { drawBoard } from './picture.js';
 import { hasPrometheus, Prometheus } from './prometheus.js';
@@ -123,4 +123,26 @@ if (!hasPrometheus()) {
   );
   if (faults.length > 0) folder.keep();
   process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+const phaseLimit_ms = 300_000;
+const operationsPerSecond = 200;
+/** How long changes are applied, so that rates have a history. */
+const applied_ms = 20_000;
+
+/** A whole migration under writes: copy, apply, cut-over. Resolves when it is committed. */
+async function migrate(monitored: MonitoredFleet): Promise<void> {
+  const { client } = monitored.fleet.coordinator;
+  const migration = new Migration(client, () => undefined, new AbortController().signal);
+  const workload = monitored.write(operationsPerSecond);
+  const counting = monitored.count();
+  await client.start({ source: 'cluster0', destination: 'cluster1' });
+  await migration.follow('the copy is done', phaseLimit_ms, ({ info }) => info === 'change event application');
+  await workload.goOn(applied_ms);
+  await migration.follow('a commit would be accepted', phaseLimit_ms, ({ canCommit }) => canCommit);
+  await Promise.all([workload.stop(), counting()]);
+  await client.commit();
+  const isOver = ({ state, canWrite }: { state: string; canWrite: boolean | null }): boolean =>
+    state === 'COMMITTED' && canWrite === true;
+  await migration.follow('it is committed', phaseLimit_ms, isOver);
 }

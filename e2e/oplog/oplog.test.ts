@@ -2,12 +2,13 @@ import type { Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import type { ContractClient } from '@convoy/api/client/contract-client';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { loadEverything } from '../data.js';
 import { Clusters, defaultStart, untilCanCommit, untilProgress } from '../fleet.js';
 import { isFullRun, needs } from '../requirements.js';
+import { eachShard } from '../shards.js';
 import { Workload } from '../workload.js';
 import { Filling } from './filling.js';
-import { oplogEdges } from './oplog-edges.js';
 
 const megabyte = 2 ** 20;
 /**
@@ -110,4 +111,25 @@ async function resume(client: ContractClient): Promise<void> {
       ) ?? [String(error)],
   );
   expect(refusals.filter((refusal) => refusal !== 'migrationFailed')).toEqual([]);
+}
+
+/** The times of the oldest and the latest entry of an oplog. */
+interface OplogEdges {
+  oldest: Timestamp;
+  latest: Timestamp;
+}
+
+/** What the oplog of each shard holds at the moment. */
+async function oplogEdges(cluster: TestCluster): Promise<OplogEdges[]> {
+  const edges: OplogEdges[] = [];
+  await eachShard(cluster, async (shard) => {
+    const oplog = shard.db('local').collection<{ ts: Timestamp }>('oplog.rs');
+    const edge = async (direction: 1 | -1): Promise<Timestamp> => {
+      const [entry] = await oplog.find({}, { promoteValues: false }).sort({ $natural: direction }).limit(1).toArray();
+      if (entry === undefined) throw new Error('The oplog is empty.');
+      return entry.ts;
+    };
+    edges.push({ oldest: await edge(1), latest: await edge(-1) });
+  });
+  return edges;
 }

@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { BSON, MongoClient } from 'mongodb';
+import { writeFileSync } from 'node:fs';
 import type { Clock } from '../clock.js';
 import { differences } from '../compare.js';
 import type { History } from '../history.js';
 import { move } from '../moves.js';
 import { prepareSource } from '../prepare-source.js';
+import { database } from '../source-collections.js';
 import { write } from '../write.js';
-import { keepOplogs } from './keep-oplogs.js';
-import type { RealClusters } from './real-clusters.js';
+import { type RealClusters, realSides } from './real-clusters.js';
 import { RealMembers } from './real-members.js';
 import { RealUser } from './real-user.js';
 
@@ -84,5 +86,28 @@ class RealClock implements Clock {
 
   async sleep(duration_ms: number): Promise<void> {
     await delay(Math.max(0, duration_ms));
+  }
+}
+
+/**
+ * Writes the entries of all shards' oplogs about the users' database beside the logs.
+ */
+async function keepOplogs(clusters: RealClusters, folder: ScratchFolder): Promise<void> {
+  const isOfUsers = {
+    $or: [{ ns: { $regex: `^${database}\\.` } }, { 'o.applyOps.ns': { $regex: `^${database}\\.` } }],
+  };
+  for (const side of realSides) {
+    for (const shardId of clusters[side].shardIds) {
+      await using shard = new MongoClient(clusters[side].shardConnectionString(shardId));
+      const entries = await shard
+        .db('local')
+        .collection('oplog.rs')
+        .find(isOfUsers, { promoteValues: false })
+        .toArray();
+      writeFileSync(
+        folder.file(`oplog-${side}-${shardId}.jsonl`),
+        entries.map((entry) => `${BSON.EJSON.stringify(entry, { relaxed: false })}\n`).join(''),
+      );
+    }
   }
 }

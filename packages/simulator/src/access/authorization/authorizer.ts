@@ -9,10 +9,12 @@ import type { Login } from '../login/login.js';
 import { PrivilegeSet } from '../privilege/privilege-set.js';
 import { clusterResource, databaseResource, namespaceResource } from '../privilege/resource.js';
 import type { UserCatalog } from '../user/user-catalog.js';
+import { clusterNeeds } from './cluster-needs.js';
 import { CursorOwners } from './cursor-owners.js';
-import { declaredNeeds } from './declared-needs.js';
+import { dataNeeds } from './data-needs.js';
 import { type DirectShard, refuseDirectAccess } from './direct-access.js';
-import type { Need } from './need.js';
+import type { Need, Declaration } from './need.js';
+import { userNeeds } from './user-needs.js';
 
 /** What a client on the server's own machine may do while there are no users (manual: "Localhost Exception"). */
 const localhostException = new PrivilegeSet([
@@ -193,3 +195,6 @@ function listIn(value: Value | undefined): Doc[] {
     return each instanceof Map ? [each] : [];
   });
 }
+
+/** The needs of every command, by its name. */
+export const declaredNeeds: ReadonlyMap<string, Declaration> = new Map([...dataNeeds, ...clusterNeeds, ...userNeeds]);

@@ -14,7 +14,7 @@ import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 import type { SendOptions } from '../target/shard-sender.js';
 import { unexpectedCollection } from '../../shard/commands/expected-collection.js';
-import { splitNamespace } from '../../shard/storage/namespace.js';
+import { splitNamespace } from '../../node/namespace.js';
 import { isStale } from '../target/stale-routing.js';
 import { firstBatchDefault } from './batch-size.js';
 import { MergedCursor, type MergeOrder, wholeDocument } from './merged-cursor.js';

@@ -5,7 +5,7 @@ import { openChangeStream } from '../change-stream/open-stream.js';
 import { StreamSource } from '../change-stream/stream-source.js';
 import { readStreamStage, streamScope } from '../change-stream/stream-stage.js';
 import { FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
-import { splitNamespace } from '../storage/namespace.js';
+import { splitNamespace } from '../../node/namespace.js';
 import { optionalDoc, optionalNumber, sessionText, type CommandContext } from './command-context.js';
 
 /**

@@ -2,7 +2,7 @@ import { Binary } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import type { Collection } from '../storage/collection.js';
-import { splitNamespace } from '../storage/namespace.js';
+import { splitNamespace } from '../../node/namespace.js';
 import type { CommandContext } from './command-context.js';
 
 /**

@@ -6,7 +6,7 @@ import { uuidText } from '../uuid-text.js';
 import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
-import { splitNamespace } from '../storage/namespace.js';
+import { splitNamespace } from '../../node/namespace.js';
 import { visibleBytes } from '../storage/record.js';
 import { LATEST, timeKey } from '../storage/time-key.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';

@@ -8,7 +8,7 @@ import { waitWithin } from '../command-limits.js';
 import type { Interruption } from '../interruption.js';
 import { makeUuid } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
-import { splitNamespace } from '../storage/namespace.js';
+import { splitNamespace } from '../../node/namespace.js';
 import { uuidText } from '../uuid-text.js';
 
 /** Indexes of one command that are being built. */

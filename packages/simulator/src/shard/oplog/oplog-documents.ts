@@ -17,7 +17,6 @@ import type {
   DdlOperation,
 } from './entry.js';
 import { initiationMessage, type Oplog } from './oplog.js';
-import { fields } from './oplog-fields.js';
 
 /** The namespace of the oplog. */
 export const OPLOG_NAMESPACE = 'local.oplog.rs';
@@ -233,4 +232,14 @@ function oldOptions(before: Doc | undefined): Doc {
 function notice(event: string, namespace: string, uuid: Value, description: Doc): Doc {
   const named = new Map<string, Value>([[event, namespace]]);
   return fields('n', namespace, new Map([['msg', named]]), uuid).set('o2', new Map([...named, ...description]));
+}
+
+/** The first fields of an oplog document: `op`, `ns`, `ui` for collections, `o`. */
+function fields(op: string, namespace: string, o: Value, uuid?: Value): Doc {
+  const described: Doc = new Map<string, Value>([
+    ['op', op],
+    ['ns', namespace],
+  ]);
+  if (uuid !== undefined) described.set('ui', uuid);
+  return described.set('o', o);
 }

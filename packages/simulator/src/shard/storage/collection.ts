@@ -8,7 +8,7 @@ import { CommandError } from '../../node/command.js';
 import { CollectionIndex, type IndexDefinition } from './collection-index.js';
 import type { History } from './history.js';
 import { idKeyText, keyValuesOf } from './index-keys.js';
-import { splitNamespace } from './namespace.js';
+import { splitNamespace } from '../../node/namespace.js';
 import { heldByAnother, RecordLog, Version, visibleBytes, type DocumentRecord, type ReadView } from './record.js';
 import { LATEST, PENDING, type TimeKey } from './time-key.js';
 import { HeldByTransaction, type WriteUnit } from './write-unit.js';

@@ -2,7 +2,7 @@ import { Int32 } from 'bson';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accessCommands } from '../../../src/access/command/access-commands.js';
-import { declaredNeeds } from '../../../src/access/authorization/declared-needs.js';
+import { declaredNeeds } from '../../../src/access/authorization/authorizer.js';
 import type { Doc, Value } from '../../../src/bson/value.js';
 import { type ReplicaSet, startWholeReplicaSet } from '../../../src/cluster/replica-set.js';
 import { doc, numberOf } from '../../../src/node/doc-fields.js';

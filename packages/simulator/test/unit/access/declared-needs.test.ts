@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { declaredNeeds } from '../../../src/access/authorization/declared-needs.js';
+import { declaredNeeds } from '../../../src/access/authorization/authorizer.js';
 import { type Cluster, startWholeCluster } from '../../../src/cluster/cluster.js';
 
 let cluster: Cluster;

@@ -1,7 +1,0 @@
-/** A namespace `db.collection` in its two parts; the collection's name may contain dots itself. */
-export function splitNamespace(namespace: string): { db: string; collection: string } {
-  const dot = namespace.indexOf('.');
-  return dot < 0
-    ? { db: namespace, collection: '' }
-    : { db: namespace.slice(0, dot), collection: namespace.slice(dot + 1) };
-}
