@@ -1,5 +1,5 @@
 import type { ReleaseSeries } from '@convoy/simulator';
-import { backendVersion } from '@convoy/testbed/cluster/backend-version';
+import { backendVersion } from '@convoy/testbed/cluster/server-version';
 import { serversOf } from '@convoy/testbed/cluster/servers-of';
 
 /** Clusters with users, whose writes can be blocked from 6.0 on. */

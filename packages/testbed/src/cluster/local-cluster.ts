@@ -8,11 +8,10 @@ import {
 import { defaultVersion } from '@convoy/simulator/internal/node/server-version';
 import { ScratchFolder } from '../process/scratch-folder.js';
 import { addresses, configShardId, directTo, loginAs, membersOf, testUsers } from './access-control.js';
-import { backendVersion } from './backend-version.js';
+import { backendVersion, serverVersion } from './server-version.js';
 import { startBinariesCluster } from './binaries-cluster.js';
 import { startContainersCluster } from './containers-cluster.js';
 import { adminCommand } from './real-servers.js';
-import { serverVersion } from './server-version.js';
 import { serversOf } from './servers-of.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, wr
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { RedisProgram } from './redis-program.js';
+import type { RedisProgram } from './redis-server.js';
 
 const execFileAsync = promisify(execFile);
 

@@ -1,7 +1,13 @@
 import { Child } from '../process/child.js';
 import { freePort } from '../process/free-port.js';
 import type { ScratchFolder } from '../process/scratch-folder.js';
-import type { RedisProgram } from './redis-program.js';
+
+/** How to start a Redis server. */
+export interface RedisProgram {
+  path: string;
+  /** Where it was found, for messages. */
+  origin: string;
+}
 
 const readyWithin_ms = 20_000;
 

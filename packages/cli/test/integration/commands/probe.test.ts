@@ -3,7 +3,7 @@ import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
 import { Closers } from '@convoy/testbed/closers';
-import { backendVersion } from '@convoy/testbed/cluster/backend-version';
+import { backendVersion } from '@convoy/testbed/cluster/server-version';
 import { startLocalCluster, type LocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { Child } from '@convoy/testbed/process/child';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { backendVersion } from '@convoy/testbed/cluster/backend-version';
+import { backendVersion } from '@convoy/testbed/cluster/server-version';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { readBalancer, restoreBalancer, stopBalancer } from '../../../src/cluster/balancer.js';
 import { appendNote, currentTime, operationTimes } from '../../../src/cluster/cluster-time.js';

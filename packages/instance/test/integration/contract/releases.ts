@@ -1,4 +1,4 @@
-import { backendVersion } from '@convoy/testbed/cluster/backend-version';
+import { backendVersion } from '@convoy/testbed/cluster/server-version';
 import { serversOf } from '@convoy/testbed/cluster/servers-of';
 import { drawn, sampled } from '../../../../../test/seed.js';
 import type { Releases } from './fixture.js';

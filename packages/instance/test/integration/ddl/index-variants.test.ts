@@ -1,4 +1,4 @@
-import { backendVersion } from '@convoy/testbed/cluster/backend-version';
+import { backendVersion } from '@convoy/testbed/cluster/server-version';
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { Fixture, type Shape } from '../contract/fixture.js';

@@ -1,5 +1,5 @@
 import { type ReleaseSeries, ServerVersion } from '@convoy/simulator/internal/node/server-version';
-import { backendVersion } from '@convoy/testbed/cluster/backend-version';
+import { backendVersion } from '@convoy/testbed/cluster/server-version';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testSeed } from '../../../../../test/seed.js';
 import { allProbes } from '../../../src/probes/all-probes.js';

@@ -1,4 +1,4 @@
-import { backendVersion } from '@convoy/testbed/cluster/backend-version';
+import { backendVersion } from '@convoy/testbed/cluster/server-version';
 import type { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
 import type { LeaderStep } from '../../../src/lifecycle/migration/steps.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { imageVersion } from '@convoy/testbed/cluster/backend-version';
+import { imageVersion } from '@convoy/testbed/cluster/server-version';
 import { storageArguments } from '@convoy/testbed/cluster/real-servers';
 
 test.each([
