@@ -31,7 +31,7 @@ const lifecycleLayers = ['migration', 'task', 'leader', 'run', 'commands', 'prog
 /** Folders that serve development alone: neither published nor in the image. */
 const leftOut = ['packages/bench', 'packages/testbed/src/browser'];
 
-const linesMax = 400;
+const linesMax = 500;
 const columnsMax = 120;
 /** Files whose layout another program decides. */
 const generated: readonly string[] = [];

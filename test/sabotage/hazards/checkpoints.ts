@@ -21,7 +21,7 @@ export const checkpointHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the snapshot read at one time',
-        file: instance('cluster/snapshot-read.ts'),
+        file: instance('cluster/range-read.ts'),
         symbol: 'findCommand',
         find: "readConcern: { level: 'snapshot', atClusterTime: at }",
         replace: "readConcern: { level: 'majority' }",
@@ -95,7 +95,7 @@ export const checkpointHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'events in flight, in the first event that is not durable',
-        file: instance('apply/apply-worker.ts'),
+        file: instance('apply/apply-workers.ts'),
         symbol: 'oldestUnparked',
         find:
           'const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : ' +
@@ -103,7 +103,7 @@ export const checkpointHazards: readonly Hazard[] = [
         replace: 'const inFlight = null as bigint | null;',
         tests: [
           instanceTest(
-            'apply/apply-worker.test.ts',
+            'apply/apply-workers-batches.test.ts',
             'keeps its bytes and its earliest time until all its events are durable',
           ),
         ],
@@ -125,7 +125,10 @@ export const checkpointHazards: readonly Hazard[] = [
           'return this.#workers.map((worker) => worker.oldest()).reduce((a, b) => (earlier(a, b) === a ? b : a), ' +
           'null);',
         tests: [
-          instanceTest('apply/apply-worker.test.ts', 'are flushed up to a time once none has an earlier event'),
+          instanceTest(
+            'apply/apply-workers-batches.test.ts',
+            'are flushed up to a time once none has an earlier event',
+          ),
           instanceTest(
             'lifecycle/task/checkpoint.test.ts',
             'stays at the event of a stalled apply worker while others continue',
@@ -222,7 +225,7 @@ export const checkpointHazards: readonly Hazard[] = [
         replace: "return to !== null && this.#isIncluded(to.database, to.name) && name === '';",
         tests: [
           instanceTest(
-            'apply/dispatch-limits.test.ts',
+            'apply/event-dispatcher-limits.test.ts',
             'counts renames above it from excluded namespaces: $out replaces a collection by one of its own',
           ),
         ],
@@ -234,7 +237,10 @@ export const checkpointHazards: readonly Hazard[] = [
         find: 'event.event.time > this.#countedAbove) {',
         replace: 'event.event.time > this.#countedAbove && bytes < 0) {',
         tests: [
-          instanceTest('apply/dispatch-limits.test.ts', 'gives back the memory of later events, and only counts them'),
+          instanceTest(
+            'apply/event-dispatcher-limits.test.ts',
+            'gives back the memory of later events, and only counts them',
+          ),
         ],
       },
       {

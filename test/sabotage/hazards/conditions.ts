@@ -9,7 +9,7 @@ const distributed = integrationTest(
   'kinds/condition-shard-keys.test.ts',
   'a replica set with such values is distributed by bounds that zones take',
 );
-const oneDocument = instanceTest('apply/key-filters.test.ts', '%s matches it and no other');
+const oneDocument = instanceTest('apply/action-filters.test.ts', '%s matches it and no other');
 
 /** Values of documents in the queries about them. */
 export const conditionHazards: readonly Hazard[] = [
@@ -72,7 +72,7 @@ export const conditionHazards: readonly Hazard[] = [
         symbol: 'idFilter',
         find: '.filter((id) => !isCondition(id))',
         replace: '.filter((id) => !isCondition(id) || id.type > 0)',
-        tests: [instanceTest('apply/key-filters.test.ts', 'a filter of many _ids matches these and no other')],
+        tests: [instanceTest('apply/action-filters.test.ts', 'a filter of many _ids matches these and no other')],
       },
       {
         takesOut: 'the re-read of what no upsert can name',

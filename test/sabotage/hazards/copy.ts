@@ -47,12 +47,12 @@ export const copyHazards: readonly Hazard[] = [
       {
         takesOut: 'the UUID',
         file: instance('copy/partition-reader.ts'),
-        symbol: 'open',
+        symbol: 'openCursor',
         find: 'target: readTarget(this.collection),',
         replace: 'target: { find: this.collection.name },',
         tests: [
           instanceTest(
-            'copy/reading-by-uuid.test.ts',
+            'copy/partition-reader-by-uuid.test.ts',
             'a shard is read by collection UUID, a router by name, from 6.0 with a check of the UUID',
           ),
         ],
@@ -63,11 +63,13 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'beginReading',
         find: ', table.collection.notBefore]',
         replace: ']',
-        tests: [instanceTest('copy/reading-after-ddl.test.ts', 'a collection is read at or after its last DDL change')],
+        tests: [
+          instanceTest('copy/copy-partition-after-ddl.test.ts', 'a collection is read at or after its last DDL change'),
+        ],
       },
       {
         takesOut: 'the check that a read has a time',
-        file: instance('cluster/snapshot-read.ts'),
+        file: instance('cluster/range-read.ts'),
         symbol: 'openAtTime',
         find: 'if (cursor.first.atClusterTime !== undefined) return cursor;',
         replace: 'if (cursor.first.documents.length >= 0) return cursor;',
@@ -75,11 +77,11 @@ export const copyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the check that a re-read has a time',
-        file: instance('reread/read-documents.ts'),
+        file: instance('reread/reread-batch.ts'),
         symbol: 'readByIds',
         find: 'const open = hasTime ? openAtTime : openPresent;',
         replace: 'const open = hasTime ? openPresent : openPresent;',
-        tests: [instanceTest('reread/absent-collection.test.ts', 'a read of an absent collection is no result')],
+        tests: [instanceTest('reread/rereader-absent.test.ts', 'a read of an absent collection is no result')],
       },
     ],
   },
@@ -134,39 +136,39 @@ export const copyHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the natural order',
-        file: instance('copy/capped.ts'),
+        file: instance('copy/copy-capped.ts'),
         symbol: 'open',
         find: 'sort: { $natural: 1 },',
         replace: 'sort: { _id: 1 },',
         tests: [
           instanceTest(
-            'copy/capped.test.ts',
+            'copy/copy-capped.test.ts',
             'a capped collection is read in natural order and written in that order, one insert at a time',
           ),
         ],
       },
       {
         takesOut: 'the one insert in flight',
-        file: instance('copy/capped.ts'),
+        file: instance('copy/copy-capped.ts'),
         symbol: 'copyInOrder',
         find: 'await insertInOrder(copy, batch.documents);',
         replace: 'void insertInOrder(copy, batch.documents);',
         tests: [
           instanceTest(
-            'copy/capped.test.ts',
+            'copy/copy-capped.test.ts',
             'a capped collection is read in natural order and written in that order, one insert at a time',
           ),
         ],
       },
       {
         takesOut: 'the order of inserts',
-        file: instance('copy/capped.ts'),
+        file: instance('copy/copy-capped.ts'),
         symbol: 'insertInOrder',
         find: 'ordered: true }',
         replace: 'ordered: false }',
         tests: [
           instanceTest(
-            'copy/capped.test.ts',
+            'copy/copy-capped.test.ts',
             'a capped collection is read in natural order and written in that order, one insert at a time',
           ),
         ],
@@ -179,7 +181,7 @@ export const copyHazards: readonly Hazard[] = [
         replace: 'workerClass',
         tests: [
           instanceTest(
-            'apply/capped-worker.test.ts',
+            'apply/apply-workers-capped.test.ts',
             'one worker applies all events of a capped collection, in their order',
           ),
         ],
@@ -267,13 +269,13 @@ export const copyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the UUID that the name must stand for',
-        file: instance('cluster/snapshot-read.ts'),
+        file: instance('cluster/range-read.ts'),
         symbol: 'readTarget',
         find: '{ find: name, collectionUUID: binary }',
         replace: '{ find: name }',
         tests: [
           instanceTest(
-            'copy/reading-by-uuid.test.ts',
+            'copy/partition-reader-by-uuid.test.ts',
             'a shard is read by collection UUID, a router by name, from 6.0 with a check of the UUID',
           ),
         ],

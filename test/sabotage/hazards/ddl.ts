@@ -57,7 +57,7 @@ export const ddlHazards: readonly Hazard[] = [
         replace: 'return this.#ceiling ?? below + 2n ** 60n;',
         tests: [
           instanceTest(
-            'apply/dispatch-limits.test.ts',
+            'apply/event-dispatcher-limits.test.ts',
             'holds events at and above it, which count in the budget, until it advances',
           ),
         ],

@@ -25,13 +25,13 @@ export const diffHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the fields that a diff puts last',
-        file: instance('apply/diff-delta.ts'),
+        file: instance('apply/delta.ts'),
         symbol: 'wholeFields',
         find: "else if (section.name === 'i') folded.append.set(name, { source, element });",
         replace: "else if (section.name === 'i') folded.set.set(name, { source, element });",
         tests: [
           instanceTest(
-            'apply/diff-delta.test.ts',
+            'apply/delta-of-diff.test.ts',
             'keeps the places of updated fields, and puts inserted ones last in its order',
           ),
         ],
@@ -45,7 +45,7 @@ export const diffHazards: readonly Hazard[] = [
           "builder.end().end().string('1', input).begin('2').begin('$ifNull', elementType.array).string('1', input);",
         tests: [
           instanceTest(
-            'apply/diff-delta.test.ts',
+            'apply/delta-of-diff.test.ts',
             'keeps the places of updated fields, and puts inserted ones last in its order',
           ),
         ],
@@ -58,18 +58,18 @@ export const diffHazards: readonly Hazard[] = [
         replace: 'if (bulk.addsFields && unmatched < 0) return',
         tests: [
           instanceTest(
-            'apply/batch-sending.test.ts',
+            'apply/send-batch.test.ts',
             'are sent again as pipelines when one of the documents does not match',
           ),
         ],
       },
       {
         takesOut: 'what is dropped when a later update appends a path',
-        file: instance('apply/fold-deltas.ts'),
+        file: instance('apply/action.ts'),
         symbol: 'mergedPaths',
         find: 'changes = changes.filter(({ path }) => !isWithin(path, change.path));',
         replace: 'changes = [...changes];',
-        tests: [instanceTest('apply/diff-delta.test.ts', 'are one update: %s')],
+        tests: [instanceTest('apply/delta-of-diff.test.ts', 'are one update: %s')],
       },
     ],
   },

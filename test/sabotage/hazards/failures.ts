@@ -73,7 +73,7 @@ export const failureHazards: readonly Hazard[] = [
       {
         takesOut: 'the last document as the place to resume',
         file: instance('copy/partition-reader.ts'),
-        symbol: 'open',
+        symbol: 'openCursor',
         find: 'const from = this.#last ?? lower;\n    const min',
         replace: 'const from = lower;\n    const min',
         tests: [
@@ -98,7 +98,7 @@ export const failureHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'lost cursors, in the failures that are retried',
-        file: instance('store/retryable.ts'),
+        file: instance('store/fenced-writer.ts'),
         symbol: 'isRetryable',
         find: "return kind === 'retryable' || kind === 'cursorLost';",
         replace: "return kind === 'retryable';",

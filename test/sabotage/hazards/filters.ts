@@ -26,7 +26,7 @@ export const filterHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the query of a re-read',
-        file: instance('reread/read-documents.ts'),
+        file: instance('reread/reread-batch.ts'),
         symbol: 'readSource',
         find: '...matchingAll(collection.documentFilter), readConcern };\n  return readByIds(shard',
         replace: 'readConcern };\n  return readByIds(shard',

@@ -12,7 +12,7 @@ export const keyHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'index bounds; a filter is taken instead',
-        file: instance('cluster/id-range.ts'),
+        file: instance('cluster/range-read.ts'),
         symbol: 'openIdRange',
         find: '{ min: { _id: losslessValue(min) } }',
         replace: '{ filter: { _id: { $gte: losslessValue(min) } } }',
@@ -59,7 +59,7 @@ export const keyHazards: readonly Hazard[] = [
         replace: 'collection.collated && collection.destinationKey.length > 100',
         tests: [
           instanceTest(
-            'apply/batch-sending.test.ts',
+            'apply/send-batch.test.ts',
             'filters of a sharded collection with a collation name the simple one',
           ),
         ],
@@ -112,13 +112,13 @@ export const keyHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the comparison with the range',
-        file: instance('copy/starting-points.ts'),
+        file: instance('copy/plan-copy.ts'),
         symbol: 'startingPoints',
         find: '.filter((id) => isInside(id, range))',
         replace: '.filter((id) => id.bytes.length >= 0 || isInside(id, range))',
         tests: [
           instanceTest(
-            'copy/starting-points.test.ts',
+            'copy/plan-copy.test.ts',
             'starting points lie inside the range, and the sample of a range is large enough for all readers',
           ),
         ],
@@ -153,13 +153,13 @@ export const keyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'another _id that a collation finds, in a re-read',
-        file: instance('store/write-refused.ts'),
+        file: instance('store/fenced-writer.ts'),
         symbol: 'rereadOfRefusal',
         find: "if (collated && code === immutableFieldCode) return 'duplicateKey';",
         replace: 'void [collated, immutableFieldCode];',
         tests: [
           instanceTest(
-            'apply/batch-sending.test.ts',
+            'apply/send-batch.test.ts',
             "is re-read when the collection's collation matches a document with another _id",
           ),
         ],
@@ -174,7 +174,7 @@ export const keyHazards: readonly Hazard[] = [
           '  routed.workerClass += `/${event.time}`;',
         tests: [
           instanceTest(
-            'apply/apply-worker.test.ts',
+            'apply/apply-workers-batches.test.ts',
             'has at most one statement per id class; the next batch waits for all answers',
           ),
         ],
@@ -187,7 +187,7 @@ export const keyHazards: readonly Hazard[] = [
         replace: 'return idClass(idOf(a), false) !== idClass(idOf(b), false) || a !== b;',
         tests: [
           instanceTest(
-            'copy/closing-between-classes.test.ts',
+            'copy/copy-partition-closing.test.ts',
             'a partition is not split between documents of one id class',
           ),
         ],
@@ -213,7 +213,7 @@ export const keyHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the second find',
-        file: instance('cluster/id-range.ts'),
+        file: instance('cluster/range-read.ts'),
         symbol: 'openIdRange',
         find: "return 'min' in lower && !('max' in upper) ?",
         replace: "return 'min' in lower && 'max' in upper ?",
@@ -227,7 +227,7 @@ export const keyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'MaxKey as no bound of an index',
-        file: instance('cluster/id-range.ts'),
+        file: instance('cluster/range-read.ts'),
         symbol: 'openIdRange',
         find: 'max === undefined || max.type === elementType.maxKey ?',
         replace: 'max === undefined ?',

@@ -14,7 +14,7 @@ export const limitHazards: readonly Hazard[] = [
         symbol: 'composeBatch',
         find: 'items.size >= batchItemsMax || ',
         replace: '',
-        tests: [instanceTest('apply/apply-worker.test.ts', 'a batch is bounded in statements')],
+        tests: [instanceTest('apply/apply-workers-batches.test.ts', 'a batch is bounded in statements')],
       },
       {
         takesOut: 'the bound of a write batch in bytes',
@@ -22,7 +22,7 @@ export const limitHazards: readonly Hazard[] = [
         symbol: 'composeBatch',
         find: ' || bytes >= batchBytesMax',
         replace: '',
-        tests: [instanceTest('apply/batch-sending.test.ts', 'a batch is bounded in bytes')],
+        tests: [instanceTest('apply/send-batch.test.ts', 'a batch is bounded in bytes')],
       },
       {
         takesOut: 'the bound of copied batches in bytes',
@@ -54,7 +54,10 @@ export const limitHazards: readonly Hazard[] = [
         find: 'if (this.#passing !== null) throw await unreadableEvent',
         replace: 'if (this.#passing === null) throw await unreadableEvent',
         tests: [
-          instanceTest('apply/large-event.test.ts', 'comes without its document; later events have theirs again'),
+          instanceTest(
+            'apply/change-stream-reader-large.test.ts',
+            'comes without its document; later events have theirs again',
+          ),
           integrationTest(
             'kinds/large-events.test.ts',
             'a document whose event fits into no reply arrives, and the stream continues after it: from %s',
@@ -69,7 +72,7 @@ export const limitHazards: readonly Hazard[] = [
         replace: 'splitsLargeEvents(this.version) ? batch.documents : batch.documents',
         tests: [
           instanceTest(
-            'apply/large-event.test.ts',
+            'apply/change-stream-reader-large.test.ts',
             'is assembled where the server splits it, also from several batches',
           ),
         ],
@@ -82,7 +85,7 @@ export const limitHazards: readonly Hazard[] = [
         replace: 'collection.owns(',
         tests: [
           instanceTest(
-            'apply/large-event.test.ts',
+            'apply/change-stream-reader-large.test.ts',
             'belongs to the shard when it is an insert, whose key does not show its owner',
           ),
         ],
@@ -146,7 +149,7 @@ export const limitHazards: readonly Hazard[] = [
         replace: '({ statement }) => 0 * statement.length, bulkBytesMax)',
         tests: [
           instanceTest(
-            'apply/batch-limits.test.ts',
+            'apply/write-batch-limits.test.ts',
             'batches of updates that are many times larger than their events are within the limits of servers',
           ),
         ],
@@ -159,19 +162,22 @@ export const limitHazards: readonly Hazard[] = [
         replace: 'return statement.length > 4 * statementBytesMax ?',
         tests: [
           instanceTest(
-            'apply/batch-limits.test.ts',
+            'apply/write-batch-limits.test.ts',
             'a statement larger than a command is not sent, its document is re-read',
           ),
         ],
       },
       {
         takesOut: 'the bound of an upsert',
-        file: instance('store/write-refused.ts'),
+        file: instance('store/fenced-writer.ts'),
         symbol: 'rereadOfUpsert',
         find: 'if (statement.length > statementBytesMax)',
         replace: 'if (statement.length > 4 * statementBytesMax)',
         tests: [
-          instanceTest('copy/copy-limits.test.ts', 'a document that fits into no statement beside its key is re-read'),
+          instanceTest(
+            'copy/copy-partition-limits.test.ts',
+            'a document that fits into no statement beside its key is re-read',
+          ),
         ],
       },
       {

@@ -30,7 +30,7 @@ export const orderHazards: readonly Hazard[] = [
           'rereadOf(bulk, failure));',
         tests: [
           instanceTest(
-            'apply/apply-worker.test.ts',
+            'apply/apply-workers-batches.test.ts',
             'of a duplicate key is durable before the batch counts as applied',
           ),
         ],
@@ -142,7 +142,7 @@ export const orderHazards: readonly Hazard[] = [
         find: 'if (!(await this.#areAllLive(blocked, stop))) return;',
         replace: 'if (!(await this.#areAllLive(blocked, stop)) || entry.attempts > 0) return;',
         tests: [
-          instanceTest('reread/refused-rereads.test.ts', 'ends the migration when the source has both documents'),
+          instanceTest('reread/rereader-refused.test.ts', 'ends the migration when the source has both documents'),
         ],
       },
       {
@@ -151,7 +151,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'areAllLive',
         find: 'others.length > 0 && others.every(isLive)',
         replace: 'others.length > 0',
-        tests: [instanceTest('reread/refused-rereads.test.ts', 'is tried again while %s')],
+        tests: [instanceTest('reread/rereader-refused.test.ts', 'is tried again while %s')],
       },
       {
         takesOut: 'the shard key from statements for a replica set: one shard overwrites the document of another',
@@ -258,7 +258,7 @@ export const orderHazards: readonly Hazard[] = [
         symbol: 'writeOf',
         find: 'ordered: capped,',
         replace: 'ordered: true,',
-        tests: [instanceTest('apply/apply-worker.test.ts', 'is sent as unordered bulks, one per kind')],
+        tests: [instanceTest('apply/apply-workers-batches.test.ts', 'is sent as unordered bulks, one per kind')],
       },
       {
         takesOut: 'the rest of an ordered command',
@@ -268,7 +268,7 @@ export const orderHazards: readonly Hazard[] = [
           'return bulk.collection.capped ? await restOfOrdered(bulk, outcome, sending, rereadRequests) ' +
           ': rereadRequests;',
         replace: 'void restOfOrdered;\n  return rereadRequests;',
-        tests: [instanceTest('apply/batch-sending.test.ts', 'of a capped collection continues behind a duplicate key')],
+        tests: [instanceTest('apply/send-batch.test.ts', 'of a capped collection continues behind a duplicate key')],
       },
     ],
   },
@@ -297,7 +297,7 @@ export const orderHazards: readonly Hazard[] = [
         replace: 'if (event.time > 0n) return bounds;',
         tests: [
           instanceTest(
-            'apply/apply-worker.test.ts',
+            'apply/apply-workers-batches.test.ts',
             'covers transactions up to the end of the read, even after the entry has left the set',
           ),
         ],
@@ -322,7 +322,10 @@ export const orderHazards: readonly Hazard[] = [
         find: 'return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;',
         replace: 'return below;',
         tests: [
-          instanceTest('apply/dispatch-limits.test.ts', 'holds later events and the position until a later one is set'),
+          instanceTest(
+            'apply/event-dispatcher-limits.test.ts',
+            'holds later events and the position until a later one is set',
+          ),
         ],
       },
     ],
@@ -340,7 +343,7 @@ export const orderHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the operators',
-        file: instance('apply/delta-pipeline.ts'),
+        file: instance('apply/write-delta.ts'),
         symbol: 'writeDelta',
         find: 'if (writeOperators(builder, delta)) return;',
         replace: 'void writeOperators;',
@@ -348,7 +351,7 @@ export const orderHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the order of names',
-        file: instance('apply/delta-operators.ts'),
+        file: instance('apply/write-delta.ts'),
         symbol: 'isInServerOrder',
         find: 'if (before !== null && !isBefore(before, name)) return false;',
         replace: 'if (before !== null && before.length < 0) return false;',
@@ -362,30 +365,33 @@ export const orderHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the check for repeated fields where an update is folded into a document',
-        file: instance('apply/changed-document.ts'),
+        file: instance('apply/action.ts'),
         symbol: 'fieldsChanged',
         find: 'if (changed.has(element.name)) return null;',
         replace: '',
         tests: [
-          instanceTest('apply/changed-document.test.ts', 'does not apply when it %s a field that the document repeats'),
+          instanceTest(
+            'apply/action-on-document.test.ts',
+            'does not apply when it %s a field that the document repeats',
+          ),
         ],
       },
       {
         takesOut: 'the check for repeated fields on the path of an update that is folded into a document',
-        file: instance('apply/changed-document.ts'),
+        file: instance('apply/action.ts'),
         symbol: 'pathChanged',
         find: 'if (isFound) return null;',
         replace: '',
         tests: [
           instanceTest(
-            'apply/changed-document.test.ts',
+            'apply/action-on-document.test.ts',
             'does not apply when it changes a part of a field that the document repeats',
           ),
         ],
       },
       {
         takesOut: 'the check whether two folded updates remove the same name',
-        file: instance('apply/fold-deltas.ts'),
+        file: instance('apply/action.ts'),
         symbol: 'changesAnyOf',
         find: 'return [...set.keys(), ...unset].some((name) => paths.has(name));',
         replace: 'return unset.size < 0 || [...set.keys()].some((name) => paths.has(name));',

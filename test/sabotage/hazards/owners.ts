@@ -34,13 +34,13 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the repetition of an upsert that has met one of the same owner',
-        file: instance('store/refusing-stale.ts'),
+        file: instance('store/metadata.ts'),
         symbol: 'refusingStale',
         find: 'if (isDuplicate(error)) return upsert();',
         replace: '',
         tests: [
           instanceTest(
-            'store/refusing-stale.test.ts',
+            'store/metadata-stale.test.ts',
             'an owner that has inserted the same document twice at once stays the owner',
           ),
         ],
@@ -121,15 +121,15 @@ export const ownerHazards: readonly Hazard[] = [
         symbol: 'FencedWriter',
         find: 'const first = BigInt(epoch) * numbersPerEpoch + 1n;',
         replace: 'const first = BigInt(epoch) * 0n + numbersPerEpoch + 1n;',
-        tests: [instanceTest('store/fencing.test.ts', 'has a number of its epoch that is used only once')],
+        tests: [instanceTest('store/fenced-writer.test.ts', 'has a number of its epoch that is used only once')],
       },
       {
         takesOut: 'the check that every shard has the fence',
-        file: instance('store/session-fence.ts'),
+        file: instance('store/fence.ts'),
         symbol: 'send',
         find: 'if (n + stored < this.#write.statements.length) {',
         replace: 'if (outcome.n < 0) {',
-        tests: [instanceTest('store/fencing.test.ts', 'that did not change a document on every shard fails')],
+        tests: [instanceTest('store/fenced-writer.test.ts', 'that did not change a document on every shard fails')],
       },
       {
         takesOut: 'the check of the owner before a write',
@@ -137,7 +137,7 @@ export const ownerHazards: readonly Hazard[] = [
         symbol: 'writeIn',
         find: 'await this.confirm();',
         replace: '',
-        tests: [instanceTest('store/fencing.test.ts', 'is not sent when the owner cannot be confirmed')],
+        tests: [instanceTest('store/fenced-writer.test.ts', 'is not sent when the owner cannot be confirmed')],
       },
       {
         takesOut: 'the fence after a write that was sent more than once',
@@ -147,7 +147,7 @@ export const ownerHazards: readonly Hazard[] = [
         replace: "if (sendings > ('error' in answer ? 0 : 1_000)) {",
         tests: [
           instanceTest(
-            'store/fencing.test.ts',
+            'store/fenced-writer.test.ts',
             'that was repeated ends once its session is fenced on every shard, under a new number',
           ),
           integrationTest(
@@ -198,7 +198,7 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: "the order of a leader's writes, in that of UUID pairs",
-        file: instance('store/uuid-pairs.ts'),
+        file: instance('store/ddl-journal.ts'),
         symbol: 'record',
         find: 'epoch: { $lte: this.leaderEpoch }, ...this.#order.upToNow() };',
         replace: 'epoch: { $lte: this.leaderEpoch } };',

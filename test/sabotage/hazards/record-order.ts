@@ -34,7 +34,7 @@ export const recordOrderHazards: readonly Hazard[] = [
         replace: 'void readTime;',
         tests: [
           instanceTest(
-            'copy/record-order.test.ts',
+            'copy/copy-in-record-order.test.ts',
             'a partition is done only after every event up to its last reading is durable',
           ),
         ],
@@ -47,7 +47,7 @@ export const recordOrderHazards: readonly Hazard[] = [
         replace: 'for (const partition of this.partitions) partition.leaveRecordOrder();\n    await this.persist();',
         tests: [
           instanceTest(
-            'copy/record-order.test.ts',
+            'copy/copy-in-record-order.test.ts',
             'record order is left only once that is stored: until then events cause re-reads',
           ),
         ],
@@ -69,33 +69,33 @@ export const recordOrderHazards: readonly Hazard[] = [
         replace: 'void this.beginAgain;',
         tests: [
           instanceTest(
-            'copy/record-order.test.ts',
+            'copy/copy-in-record-order.test.ts',
             'another primary has other records: the scan begins again and replaces what it finds',
           ),
         ],
       },
       {
         takesOut: 'the second look at the primary',
-        file: instance('copy/record-reader.ts'),
-        symbol: 'open',
+        file: instance('copy/copy-in-record-order.ts'),
+        symbol: 'openCursor',
         find: 'if ((await primaryTerm(this.deps.shard, { signal })) !== term)',
         replace: 'if (term.length === 0)',
         tests: [
           instanceTest(
-            'copy/record-order.test.ts',
+            'copy/copy-in-record-order.test.ts',
             'an election between the look at the primary and the opening of the cursor is noticed',
           ),
         ],
       },
       {
         takesOut: 'the refusal of a place by another member',
-        file: instance('copy/record-reader.ts'),
+        file: instance('copy/copy-in-record-order.ts'),
         symbol: 'openAfter',
         find: 'if (codeOf(error) === otherSyncCode)',
         replace: 'if (codeOf(error) === -otherSyncCode)',
         tests: [
           instanceTest(
-            'copy/record-order.test.ts',
+            'copy/copy-in-record-order.test.ts',
             'a place that another member has given is not taken: the next piece is tried again',
           ),
         ],
@@ -108,7 +108,7 @@ export const recordOrderHazards: readonly Hazard[] = [
         replace: 'beginEarlier(): void {\n    this.#replaces ||= false;',
         tests: [
           instanceTest(
-            'copy/record-order.test.ts',
+            'copy/copy-in-record-order.test.ts',
             'when the last record is deleted, the next piece begins after an earlier one and replaces',
           ),
         ],

@@ -18,7 +18,7 @@ export const retryHazards: readonly Hazard[] = [
         replace: 'return writeTicketed(this.client, write, { ...ticket, txnNumber: slot.next++ }, signal);',
         tests: [
           instanceTest(
-            'store/fencing.test.ts',
+            'store/fenced-writer.test.ts',
             'is sent again under its number when its outcome is unknown or a statement may succeed later',
           ),
         ],
@@ -33,11 +33,13 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the apply watermark',
-        file: instance('apply/apply-worker.ts'),
+        file: instance('apply/apply-workers.ts'),
         symbol: 'send',
         find: 'await this.deps.applyWatermark.cover(batch.last);',
         replace: '',
-        tests: [instanceTest('apply/apply-worker.test.ts', 'is covered by the apply watermark before it is sent')],
+        tests: [
+          instanceTest('apply/apply-workers-batches.test.ts', 'is covered by the apply watermark before it is sent'),
+        ],
       },
       {
         takesOut: 'the mark of a partition before its first write',
@@ -46,7 +48,7 @@ export const retryHazards: readonly Hazard[] = [
         find: 'await marked;',
         replace: '',
         tests: [
-          instanceTest('copy/marked-before-writing.test.ts', 'a partition is durably dirty before its first write'),
+          instanceTest('copy/copy-partition-marked.test.ts', 'a partition is durably dirty before its first write'),
         ],
       },
       {
@@ -138,24 +140,24 @@ export const retryHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the re-read for a refused statement',
-        file: instance('store/write-refused.ts'),
+        file: instance('store/fenced-writer.ts'),
         symbol: 'rereadOfRefusal',
         find: "if (code === historyIncompleteCode) return 'unknownOutcome';",
         replace: '',
         tests: [
-          instanceTest('apply/batch-sending.test.ts', 'is re-read when its outcome is unknown'),
+          instanceTest('apply/send-batch.test.ts', 'is re-read when its outcome is unknown'),
           instanceTest('copy/partition-writer.test.ts', 'a document with an unknown write outcome is re-read'),
         ],
       },
       {
         takesOut: 'the re-read for all statements of a refused command',
-        file: instance('store/ticketed-write.ts'),
+        file: instance('store/fenced-writer.ts'),
         symbol: 'writeTicketed',
         find: "if (kind === 'outcomeUnknown') return unknownOutcome(write);",
         replace: '',
         tests: [
           instanceTest(
-            'store/fencing.test.ts',
+            'store/fenced-writer.test.ts',
             'that was repeated and has an unknown outcome reports it for each statement, and is fenced: %s',
           ),
         ],
@@ -168,25 +170,27 @@ export const retryHazards: readonly Hazard[] = [
           'if (outcome.failures.some(({ code }) => code === historyIncompleteCode)) throw new ' +
           'RetryableStatement(historyIncompleteCode);',
         replace: '',
-        tests: [instanceTest('reread/refused-rereads.test.ts', 'a document with an unknown write outcome is %s again')],
+        tests: [
+          instanceTest('reread/rereader-refused.test.ts', 'a document with an unknown write outcome is %s again'),
+        ],
       },
       {
         takesOut: 'the restart of a capped copy',
-        file: instance('copy/capped.ts'),
+        file: instance('copy/copy-capped.ts'),
         symbol: 'insertInOrder',
         find: ' || failure?.code === historyIncompleteCode',
         replace: '',
-        tests: [instanceTest('copy/capped.test.ts', 'the copy restarts when the outcome of a write is unknown')],
+        tests: [instanceTest('copy/copy-capped.test.ts', 'the copy restarts when the outcome of a write is unknown')],
       },
       {
         takesOut: 'the fence that counts as taken',
-        file: instance('store/session-fence.ts'),
+        file: instance('store/fence.ts'),
         symbol: 'send',
         find: 'if (n + stored < this.#write.statements.length) {',
         replace: 'if (n < this.#write.statements.length) {',
         tests: [
           instanceTest(
-            'store/fencing.test.ts',
+            'store/fenced-writer.test.ts',
             'counts on a shard that no longer knows the outcome: it has stored the number',
           ),
         ],

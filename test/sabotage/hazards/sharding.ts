@@ -69,23 +69,26 @@ export const shardingHazards: readonly Hazard[] = [
         replace: 'if (!isPlainCondition(documentKey, type, start) && type < 0) return false;',
         tests: [
           instanceTest(
-            'apply/batch-limits.test.ts',
+            'apply/write-batch-limits.test.ts',
             'a document whose shard key no upsert can name is re-read; others match it by the type of its value',
           ),
         ],
       },
       {
         takesOut: 'the re-read of what no upsert can name',
-        file: instance('store/write-refused.ts'),
+        file: instance('store/fenced-writer.ts'),
         symbol: 'rereadOfUpsert',
         find: 'return upsertStatesKey(document, destinationKey) ?',
         replace: 'return upsertStatesKey(document, destinationKey) || document.length > 0 ?',
         tests: [
           instanceTest(
-            'apply/batch-limits.test.ts',
+            'apply/write-batch-limits.test.ts',
             'a document whose shard key no upsert can name is re-read; others match it by the type of its value',
           ),
-          instanceTest('copy/copy-limits.test.ts', 'a document whose shard key no upsert can name is re-read'),
+          instanceTest(
+            'copy/copy-partition-limits.test.ts',
+            'a document whose shard key no upsert can name is re-read',
+          ),
           ...undefinedKeys,
         ],
       },
@@ -151,11 +154,11 @@ export const shardingHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the omission from a projection, which servers refuse for a path in another',
-        file: instance('apply/find-present.ts'),
+        file: instance('apply/send-batch.ts'),
         symbol: 'keyFields',
         find: 'filter((field) => !isOfId(field));',
         replace: 'filter((field) => !isOfId(field) || field.length > 3);',
-        tests: [instanceTest('apply/find-present.test.ts', 'reads `_id` alone where it contains the shard key')],
+        tests: [instanceTest('apply/send-batch-present.test.ts', 'reads `_id` alone where it contains the shard key')],
       },
     ],
   },

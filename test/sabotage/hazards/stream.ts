@@ -83,7 +83,7 @@ export const streamHazards: readonly Hazard[] = [
         symbol: 'sourceTime',
         find: 'return this.#sourceTime > this.#readBelow ? this.#sourceTime : this.#readBelow;',
         replace: 'return this.#sourceTime;',
-        tests: [instanceTest('apply/source-time.test.ts', 'is not earlier than the latest token')],
+        tests: [instanceTest('apply/change-stream-reader-time.test.ts', 'is not earlier than the latest token')],
       },
     ],
   },

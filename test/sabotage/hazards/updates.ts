@@ -52,7 +52,7 @@ export const updateHazards: readonly Hazard[] = [
         replace: 'false',
         tests: [
           instanceTest(
-            'apply/apply-worker.test.ts',
+            'apply/apply-workers-batches.test.ts',
             'events that a re-read has included are dropped when they arrive after it',
           ),
         ],
@@ -63,7 +63,7 @@ export const updateHazards: readonly Hazard[] = [
         symbol: 'rereadOf',
         find: "if (bulk.kind === 'delta') return rereadRequest(item, 'inexactDelta');",
         replace: '',
-        tests: [instanceTest('apply/batch-sending.test.ts', 'is re-read: code %i')],
+        tests: [instanceTest('apply/send-batch.test.ts', 'is re-read: code %i')],
       },
     ],
   },
@@ -103,14 +103,14 @@ export const updateHazards: readonly Hazard[] = [
       {
         takesOut: 'the bound in bytes',
         file: instance('apply/delta.ts'),
-        symbol: 'exactDelta',
-        find: 'if (bytes > deltaBytesMax) return null;',
+        symbol: 'deltaOf',
+        find: 'if (description.length > deltaBytesMax) return null;',
         replace: '',
         tests: [instanceTest('apply/delta.test.ts', 'of more than 4 MB is not replayed')],
       },
       {
         takesOut: 'the bound in stages',
-        file: instance('apply/fold-deltas.ts'),
+        file: instance('apply/action.ts'),
         symbol: 'mergedPaths',
         find: ' || changes.length > deltaStagesMax) return null;',
         replace: ') return null;',
@@ -208,7 +208,7 @@ export const updateHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the order in which several updates added fields',
-        file: instance('apply/delta-pipeline.ts'),
+        file: instance('apply/write-delta.ts'),
         symbol: 'writeFolded',
         find: 'of set.values()) builder.copiedAsLiteral',
         replace: 'of [...set.values()].reverse()) builder.copiedAsLiteral',
@@ -221,11 +221,13 @@ export const updateHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the place of fields that change in a document of the same batch',
-        file: instance('apply/changed-document.ts'),
+        file: instance('apply/action.ts'),
         symbol: 'fieldsChanged',
         find: 'if (change === undefined) builder',
         replace: 'if (change !== undefined) continue;\n    else if (change === undefined) builder',
-        tests: [instanceTest('apply/changed-document.test.ts', 'keeps the position of fields and adds new ones last')],
+        tests: [
+          instanceTest('apply/action-on-document.test.ts', 'keeps the position of fields and adds new ones last'),
+        ],
       },
     ],
   },
@@ -278,7 +280,7 @@ export const updateHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the check for fields that are set again',
-        file: instance('apply/fold-deltas.ts'),
+        file: instance('apply/action.ts'),
         symbol: 'mergeDeltas',
         find: 'if (earlier.removed.size > 0 && changesAnyOf(later, earlier.removed)) return null;',
         replace: '',
@@ -291,7 +293,7 @@ export const updateHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the fields that updates in between left alone',
-        file: instance('apply/fold-deltas.ts'),
+        file: instance('apply/action.ts'),
         symbol: 'mergeDeltas',
         find:
           'const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ' +
@@ -315,7 +317,7 @@ export const updateHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the look at the changes between them',
-        file: instance('apply/fold-deltas.ts'),
+        file: instance('apply/action.ts'),
         symbol: 'replaceable',
         find: 'if (change === undefined || !isRelated(change.path, later.path)) continue;',
         replace: 'if (change === undefined || !pathsEqual(change.path, later.path)) continue;',
@@ -328,7 +330,7 @@ export const updateHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the end of a stage at a change that touches another',
-        file: instance('apply/delta-pipeline.ts'),
+        file: instance('apply/write-delta.ts'),
         symbol: 'plainRun',
         find: 'if (leadThere.has(pathKey(change.path)) || keys.some((key) => taken.has(key))) break;',
         replace: '',
@@ -356,7 +358,7 @@ export const updateHazards: readonly Hazard[] = [
         tests: [
           instanceTest('bson/utf8.test.ts', 'any bytes are restored from their text'),
           instanceTest(
-            'apply/changed-document.test.ts',
+            'apply/action-on-document.test.ts',
             'keeps the bytes of names that are not UTF-8, and distinguishes them',
           ),
           instanceTest('apply/delta.test.ts', 'keep the bytes of names that are not UTF-8'),
@@ -370,7 +372,7 @@ export const updateHazards: readonly Hazard[] = [
         replace: "this.buffer.write(name, nameStart, 'utf8')",
         tests: [
           instanceTest(
-            'apply/changed-document.test.ts',
+            'apply/action-on-document.test.ts',
             'keeps the bytes of names that are not UTF-8, and distinguishes them',
           ),
           instanceTest('apply/delta.test.ts', 'keep the bytes of names that are not UTF-8'),

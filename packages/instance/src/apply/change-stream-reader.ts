@@ -2,20 +2,21 @@ import type { Document, Timestamp } from 'mongodb';
 import { BatchSize } from '../cluster/reads.js';
 import {
   openChangeStream,
-  splitsLargeEvents,
-  tokenTime,
   ownPlace,
+  splitsLargeEvents,
   type StreamPlace,
+  tokenTime,
   WatchedStream,
 } from '../cluster/change-stream.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
-import { classify, isEventTooLarge } from '../cluster/failure.js';
+import { classify, failureName, isEventTooLarge } from '../cluster/failure.js';
 import { historyLost } from '../cluster/oplog-window.js';
 import type { Retrying } from '../async/retry.js';
-import type { StreamPatience } from '../store/stream-patience.js';
-import { EventFragments } from './event-fragments.js';
-import { unreadableEvent } from './unreadable-event.js';
+import type { StreamPatience } from '../store/change-event.js';
+import { DocumentBuilder } from '../bson/build.js';
+import { elementsOf, findElement, rawValue, readDocument, readNumber } from '../bson/scan.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** How long the server waits for events before it returns an empty batch with the token of its present time. */
 const awaitData_ms = 200;
@@ -157,4 +158,101 @@ function known(...times: readonly (Timestamp | undefined)[]): Timestamp[] {
 
 function unlessLarge(part: string): Document {
   return { $cond: [{ $gt: [{ $bsonSize: part }, largePartBytes] }, '$$REMOVE', part] };
+}
+
+/** The field that marks a document as one part of an event. */
+const splitField = 'splitEvent';
+const tokenField = '_id';
+
+/**
+ * Assembles events that `$changeStreamSplitLargeEvent` has split: the fields of such an event are in several
+ * consecutive documents, which may come in several batches.
+ */
+class EventFragments {
+  #parts: Uint8Array[] = [];
+
+  /** The events of a batch, assembled ones included. An incomplete event waits for the next batch. */
+  assembled(documents: readonly Uint8Array[]): readonly Uint8Array[] {
+    const isWhole =
+      this.#parts.length === 0 && documents.every((document) => findElement(document, splitField) === null);
+    if (isWhole) return documents;
+    return documents.flatMap((document) => this.#taken(document) ?? []);
+  }
+
+  #taken(document: Uint8Array): Uint8Array | null {
+    const split = findElement(document, splitField);
+    if (split === null) return document;
+    const { fragment, of } = placeOf(readDocument(document, split));
+    if (fragment !== this.#parts.length + 1) throw new RangeError('The parts of a large change event are out of order');
+    // A view would keep the whole reply in memory.
+    this.#parts.push(Buffer.from(document));
+    if (fragment < of) return null;
+    const whole = joined(this.#parts);
+    this.#parts = [];
+    return whole;
+  }
+}
+
+function placeOf(split: Uint8Array): { fragment: number; of: number } {
+  const [fragment, of] = ['fragment', 'of'].map((name) => findElement(split, name));
+  if (fragment === null || fragment === undefined || of === null || of === undefined)
+    throw new RangeError('A part of a change event lacks its number');
+  return { fragment: readNumber(split, fragment), of: readNumber(split, of) };
+}
+
+/** One event with the token of the first part: all parts have the same time and collection. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const builder = new DocumentBuilder(parts.reduce((bytes, part) => bytes + part.length, 0));
+  for (const [index, part] of parts.entries()) {
+    for (const element of elementsOf(part)) {
+      if (element.name !== splitField && (index === 0 || element.name !== tokenField))
+        builder.raw(element.name, rawValue(part, element));
+    }
+  }
+  return builder.finish();
+}
+
+/** Entries of the oplog below this cannot be the one: an event repeats an `_id` six times at most. */
+const entryBytesMin = 2 ** 20;
+
+/**
+ * The failure to end with if a change fits into no event, even without its document: every event has the `_id` in its
+ * token, twice as long, and once more in its key. It names collection and size, if the oplog may be read.
+ * @param client of the shard itself: routers do not show the oplogs of shards
+ * @param from everything before this time was read
+ */
+async function unreadableEvent(
+  client: NodeClient,
+  from: bigint,
+  cause: unknown,
+  signal: AbortSignal,
+): Promise<ConvoyError> {
+  const found = await findEntry(client, from, signal).catch(() => null);
+  signal.throwIfAborted();
+  const what =
+    found === null
+      ? `The change stream of ${client.label} has a change that fits into no reply (${failureName(cause)}).`
+      : `A change of ${found.bytes} bytes in ${found.namespace} fits into no reply (${failureName(cause)}).`;
+  return new ConvoyError(
+    'documentTooLarge',
+    `${what} Its _id is too long: events can show one of about 3 MB. Exclude the collection, or shorten such _ids ` +
+      'before you start again.',
+    { cause },
+  );
+}
+
+async function findEntry(
+  client: NodeClient,
+  from: bigint,
+  signal: AbortSignal,
+): Promise<{ namespace: string; bytes: number } | null> {
+  const pipeline = [
+    { $match: { ts: { $gte: timestampOf(from) } } },
+    { $project: { ns: 1, bytes: { $bsonSize: '$$ROOT' } } },
+    { $match: { bytes: { $gt: entryBytesMin } } },
+    { $limit: 1 },
+  ];
+  const reply = await client.command('local', { aggregate: 'oplog.rs', pipeline, cursor: {} }, { signal });
+  const entry = (reply.cursor as { firstBatch: Document[] }).firstBatch[0];
+  return entry === undefined ? null : { namespace: String(entry.ns), bytes: Number(entry.bytes) };
 }

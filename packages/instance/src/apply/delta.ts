@@ -1,3 +1,4 @@
+import { elementType } from '../bson/element-type.js';
 import {
   cstringEnd,
   elementEnd,
@@ -6,15 +7,17 @@ import {
   isNamed,
   type NamedElement,
   type RawElement,
+  rawValue,
   readDocument,
+  readNumber,
   readString,
 } from '../bson/scan.js';
-import type { ShardKeyField } from '../bson/shard-key.js';
-import { isPlainName, isRelated, type PathChange, pathChanges, pathKey } from './delta-paths.js';
+import { isMade, isPlainName, isRelated, type PathChange, pathChanges, pathKey, type PathPart } from './delta-paths.js';
 import { isWithinLevels } from './path-stage.js';
+import type { ShardKeyField } from '../bson/shard-key.js';
 
 /** The changes of consecutive updates of one document that can be replayed exactly, in the server's order. */
-export type Changes =
+type Changes =
   /** Whole top-level fields with plain names: views of `updatedFields` and `removedFields`, null when empty. */
   | { form: 'fields'; updated: Uint8Array | null; removedFields: Uint8Array | null }
   | Folded
@@ -26,7 +29,7 @@ export interface Folded {
   /** The last value of each field that is set, in the order of their first values. */
   set: Map<string, FieldValue>;
   unset: Set<string>;
-  /** Fields that are the last ones afterwards, in this order, whether or not they were there (`diff-delta.ts`). */
+  /** Fields that are the last ones afterwards, in this order, whether or not they were there. */
   append: Map<string, FieldValue>;
   /** One of them is known to be there already. */
   moves: boolean;
@@ -51,22 +54,152 @@ export type Delta = Changes & {
  * in the command.
  */
 export const deltaBytesMax = 4 * 1024 * 1024;
+
 /** Changes at paths. A stage or two for each are far below the servers' limit of 1,000. */
 export const deltaStagesMax = 200;
+
 const nothing: ReadonlySet<string> = new Set();
+
+/** The only version of the notation that has a diff; it comes first. */
+const versionField = '$v';
+
+const diffVersion = 2;
+
+/** Bytes before the first field's name in a document: the length, and the field's type. */
+const firstNameAt = 5;
+
+/**
+ * The delta of an update as its event describes it: by the oplog's diff (`rawUpdateDescription`, sources from 6.0 on)
+ * or by paths (`updateDescription`).
+ * @returns null when it cannot be replayed exactly
+ */
+export function deltaOf(description: Uint8Array): Delta | null {
+  if (description.length > deltaBytesMax) return null;
+  return isNamed(description, firstNameAt, versionField) ? diffDelta(description) : exactDelta(description);
+}
+
+/**
+ * The delta of `{$v: 2, diff}`. A document's diff has the sections `d` (removed: `{name: false}`), `u` (new values of
+ * fields that keep their places), `i` (fields that come last, in this order; one that was there moves) and `s<name>`
+ * (the diff of a field's value). An array's is `{a: true, l?: its new length, u<index>: value, s<index>: diff}`. So
+ * nothing is ambiguous, neither places nor names with dots (server, `db/update/document_diff_applier.cpp`).
+ *
+ * Null for what is too large or too deep, and for sections of a later notation.
+ */
+function diffDelta(description: Uint8Array): Delta | null {
+  const bytes = description.length;
+  const version = findElement(description, versionField);
+  const element = findElement(description, 'diff');
+  if (version === null || element?.type !== elementType.document) return null;
+  if (readNumber(description, version) !== diffVersion) return null;
+  const diff = readDocument(description, element);
+  const updated = onlyUpdates(diff);
+  if (updated !== null && isPlain(updated))
+    return { form: 'fields', updated, removedFields: null, bytes, removed: nothing };
+  const folded = wholeFields(diff);
+  if (folded !== null) return { ...folded, bytes, removed: folded.unset };
+  const changes = new DiffChanges().of(diff);
+  if (changes === null || changes.length > deltaStagesMax) return null;
+  if (!changes.every(isMade) || !changes.every(isWithinLevels)) return null;
+  const unset = changes.filter(({ kind }) => kind === 'unset').map(({ path }) => pathKey(path));
+  return { form: 'paths', changes, bytes, removed: new Set(unset) };
+}
+
+/** The section of a diff that only gives fields new values, as nearly all diffs do. */
+function onlyUpdates(diff: Uint8Array): Uint8Array | null {
+  const element = findElement(diff, 'u');
+  if (element?.type !== elementType.document || element.end !== diff.length - 1) return null;
+  return isNamed(diff, firstNameAt, 'u') ? readDocument(diff, element) : null;
+}
+
+/** Null when the diff reaches into fields, or has names that pipelines do not take. */
+function wholeFields(diff: Uint8Array): Folded | null {
+  const folded: Folded = { form: 'folded', set: new Map(), unset: new Set(), append: new Map(), moves: false };
+  for (const section of elementsOf(diff)) {
+    if (section.type !== elementType.document) return null;
+    const source = readDocument(diff, section);
+    for (const element of elementsOf(source)) {
+      const { name } = element;
+      if (!isPlainName(name)) return null;
+      if (section.name === 'd') folded.unset.add(name);
+      else if (section.name === 'u') folded.set.set(name, { source, element });
+      else if (section.name === 'i') folded.append.set(name, { source, element });
+      else return null;
+    }
+  }
+  return folded;
+}
+
+const indexedChange = /^[us](0|[1-9]\d*)$/;
+
+/** Collects the changes of a diff. Their order matters only among those appended to one document. */
+class DiffChanges {
+  readonly #set: PathChange[] = [];
+  readonly #unset: PathChange[] = [];
+  readonly #append: PathChange[] = [];
+
+  /** Null for a diff that this release does not know. */
+  of(diff: Uint8Array): PathChange[] | null {
+    return this.#document(diff, []) ? [...this.#set, ...this.#unset, ...this.#append] : null;
+  }
+
+  #document(diff: Uint8Array, at: readonly PathPart[]): boolean {
+    for (const section of elementsOf(diff)) {
+      if (section.type !== elementType.document) return false;
+      const part = readDocument(diff, section);
+      const isKnown = section.name.startsWith('s')
+        ? this.#inner(part, [...at, section.name.slice(1)])
+        : this.#fields(section.name, part, at);
+      if (!isKnown) return false;
+    }
+    return true;
+  }
+
+  #fields(section: string, fields: Uint8Array, at: readonly PathPart[]): boolean {
+    if (section !== 'd' && section !== 'u' && section !== 'i') return false;
+    for (const element of elementsOf(fields)) {
+      const path = [...at, element.name];
+      if (section === 'd') this.#unset.push({ path, kind: 'unset' });
+      else if (section === 'u') this.#set.push({ path, kind: 'set', value: rawValue(fields, element) });
+      else this.#append.push({ path, kind: 'append', value: rawValue(fields, element) });
+    }
+    return true;
+  }
+
+  /** The diff of a value: an array's begins with `a`. */
+  #inner(diff: Uint8Array, at: readonly PathPart[]): boolean {
+    return isNamed(diff, firstNameAt, 'a') ? this.#array(diff, at) : this.#document(diff, at);
+  }
+
+  #array(diff: Uint8Array, at: readonly PathPart[]): boolean {
+    for (const element of elementsOf(diff)) {
+      const { name } = element;
+      if (name === 'a') continue;
+      if (name === 'l') {
+        this.#set.push({ path: at, kind: 'truncate', newSize: readNumber(diff, element) });
+        continue;
+      }
+      if (!indexedChange.test(name)) return false;
+      const path = [...at, Number(name.slice(1))];
+      if (name.startsWith('u')) this.#set.push({ path, kind: 'set', value: rawValue(diff, element) });
+      else if (element.type !== elementType.document || !this.#inner(readDocument(diff, element), path)) return false;
+    }
+    return true;
+  }
+}
 
 /** The fields of an update description that are read. */
 const parts = ['updatedFields', 'removedFields', 'truncatedArrays', 'disambiguatedPaths'] as const;
+
 type Description = Partial<Record<(typeof parts)[number], RawElement>>;
 
 /**
- * The delta of an `updateDescription`, for sources that do not show the diff itself (`diff-delta.ts`). Null when it
+ * The delta of an `updateDescription`, for sources that do not show the diff itself. Null when it
  * cannot be replayed exactly: it is too large or too deep, or a server before 6.1 leaves open whether a dot separates a
  * path or belongs to a name.
  */
-export function exactDelta(updateDescription: Uint8Array): Delta | null {
+function exactDelta(updateDescription: Uint8Array): Delta | null {
   const bytes = updateDescription.length;
-  if (bytes > deltaBytesMax) return null;
   const description = describe(updateDescription);
   const view = (element: RawElement | undefined): Uint8Array | null =>
     element === undefined || isEmpty(element) ? null : readDocument(updateDescription, element);
@@ -119,7 +252,7 @@ function isAnySetAndRemoved(updated: Uint8Array, removed: Uint8Array): boolean {
 const [dollar, dot] = [0x24, 0x2e];
 
 /** Whether all names of a document are plain. Works on bytes, because nearly all updates take this path. */
-export function isPlain(fields: Uint8Array | null): boolean {
+function isPlain(fields: Uint8Array | null): boolean {
   if (fields === null) return true;
   for (let at = 4; fields[at] !== 0;) {
     const nameEnd = plainNameEnd(fields, at + 1);

@@ -1,7 +1,6 @@
 import { idClass } from '../bson/id.js';
 import { type ByteBudget, Condition } from '../async/waiting.js';
-import type { ChangeEvent } from '../store/change-event.js';
-import { ownedEvent } from '../store/owned-event.js';
+import { type ChangeEvent, ownedEvent } from '../store/change-event.js';
 import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection, SyncedCollections } from '../store/synced-collection.js';

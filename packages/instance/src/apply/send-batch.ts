@@ -7,16 +7,21 @@ import {
   updateStatement,
 } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
-import type { RawWrite, WriteFailure, WriteOutcome } from '../cluster/node-client.js';
+import type { NodeClient, RawWrite, WriteFailure, WriteOutcome } from '../cluster/node-client.js';
 import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-command.js';
-import type { DocumentWriter } from '../store/fenced-writer.js';
-import type { RereadRequest, RereadReason } from '../store/reread-set.js';
+import { type DocumentWriter, rereadOfRefusal, rereadOfUpsert, writeRefused } from '../store/fenced-writer.js';
+import type { RereadReason, RereadRequest } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-refused.js';
-import { absentFilter, needsAbsence, writeForAbsent } from './delta-operators.js';
-import { writeDelta } from './delta-pipeline.js';
-import type { FindPresent } from './find-present.js';
-import type { WriteBatch, BatchItem } from './write-batch.js';
+import { absentFilter, needsAbsence, writeDelta, writeForAbsent } from './write-delta.js';
+import type { BatchItem, WriteBatch } from './write-batch.js';
+import type { Document } from 'mongodb';
+import { isLossless } from '../bson/sent-value.js';
+import { findValue } from '../bson/scan.js';
+import { fullKeyFilter, isOfId } from '../bson/shard-key.js';
+import { batchesOf } from '../cluster/reads.js';
+import { idFilter } from '../bson/id.js';
+import { mayReadLater } from '../cluster/failure.js';
+import type { Retrying } from '../async/retry.js';
 
 /** "cannot remove from a capped collection": servers before 5.0.7 and 5.3 (SERVER-63201). */
 const illegalOperationCode = 20;
@@ -270,4 +275,63 @@ function itemOf(items: readonly BatchItem[], failure: WriteFailure): BatchItem {
   const item = items[failure.index];
   if (item === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
   return item;
+}
+
+/**
+ * Finds the statements of one bulk whose document is on the destination, by their full keys.
+ * @returns null when a query cannot find out
+ */
+export type FindPresent = (
+  collection: SyncedCollection,
+  items: readonly BatchItem[],
+  signal: AbortSignal,
+) => Promise<ReadonlySet<BatchItem> | null>;
+
+/** Queries the destination at majority, which includes every acknowledged write. Reads only the keys. */
+export function presentOn(destination: NodeClient, retrying: Retrying): FindPresent {
+  return async (collection, items, signal) => {
+    const ids = items.map(({ id }) => id);
+    if (!ids.every(isLossless)) return null;
+    const command = {
+      find: collection.destination.name,
+      filter: idFilter(ids),
+      projection: keyFields(collection),
+      readConcern: { level: 'majority' },
+    };
+    const keys = await retrying(
+      'look for documents of updates',
+      () => readKeys(destination, collection, command, signal),
+      signal,
+    ).catch((error: unknown) => {
+      if (!mayReadLater(error)) throw error;
+      return null;
+    });
+    return keys === null ? null : new Set(items.filter(({ action }) => keys.has(keyText(action.filter))));
+  };
+}
+
+function keyFields({ destinationKey }: SyncedCollection): Document {
+  const beside = destinationKey.map(({ field }) => field).filter((field) => !isOfId(field));
+  return Object.fromEntries([...beside, '_id'].map((field) => [field, 1]));
+}
+
+async function readKeys(
+  destination: NodeClient,
+  collection: SyncedCollection,
+  command: Document,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const cursor = await destination.openCursor(collection.destination.database, command, { signal });
+  const keys = new Set<string>();
+  for await (const { documents } of batchesOf(cursor, signal)) {
+    for (const document of documents) {
+      const id = findValue(document, '_id');
+      if (id !== null) keys.add(keyText(fullKeyFilter(document, collection.destinationKey, id)));
+    }
+  }
+  return keys;
+}
+
+function keyText(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
 }

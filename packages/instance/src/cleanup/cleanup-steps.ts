@@ -7,7 +7,7 @@ import type { Retrying } from '../async/retry.js';
 import { metadataDatabase } from '../store/metadata.js';
 import { swapsOf } from '../store/reversal.js';
 import type { MigrationRecord, MigrationRecords } from '../store/migration-record.js';
-import { SessionFence } from '../store/session-fence.js';
+import { SessionFence } from '../store/fence.js';
 import type { TaskRecords } from '../store/task-record.js';
 import { type LeftoverZones, removeLeftoverZones } from './leftover-zones.js';
 

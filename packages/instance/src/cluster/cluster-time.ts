@@ -1,4 +1,4 @@
-import { Timestamp, type Document } from 'mongodb';
+import { type Document, Timestamp } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, ClusterClient, NodeClient } from './node-client.js';
 import { classify, codeOf, lockFailedCode } from './failure.js';
@@ -192,4 +192,14 @@ export async function operationTimes(cluster: ClusterClient, options: CallOption
  */
 export async function appendNote(client: NodeClient, options: CallOptions): Promise<bigint> {
   return operationTimeOf(await client.command('admin', { appendOplogNote: 1, data: { convoy: 'tick' } }, options));
+}
+
+/** The durable form of a cluster time. */
+export function storedTime(time: bigint | null): Timestamp | null {
+  return time === null ? null : new Timestamp(time);
+}
+
+/** A cluster time as stored. */
+export function restoredTime(stored: Timestamp | null): bigint | null {
+  return stored === null ? null : stored.toBigInt();
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Binary, type Document } from 'mongodb';
 import type { CallOptions, NodeClient } from './node-client.js';
 import { codeOf, CollectionAbsentError, unauthorizedCode } from './failure.js';
-import { openPresent } from './snapshot-read.js';
+import { openPresent } from './range-read.js';
 
 /** From this release on, shards of a cluster show users' data only with the privilege `issueDirectShardOperations`. */
 export const directRoleRelease = 8;

@@ -3,7 +3,7 @@ import { runTogether } from '../async/together.js';
 import { Condition } from '../async/waiting.js';
 import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
-import { copyCapped } from './capped.js';
+import { copyCapped } from './copy-capped.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 import { copyInRecordOrder } from './copy-in-record-order.js';
 import { copyPartition } from './copy-partition.js';

@@ -7,10 +7,9 @@ import type { Retrying } from '../async/retry.js';
 import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { RereadSet } from '../store/reread-set.js';
-import type { RoutedStream } from '../store/routed-stream.js';
-import type { CappedEnds } from './capped-end.js';
-import type { CopyConcurrency } from './copy-concurrency.js';
-import type { ReadRate } from './read-rate.js';
+import type { RoutedStream } from '../store/change-event.js';
+import type { CappedEnds } from './copy-capped.js';
+import type { CopyConcurrency, ReadRate } from './copy-pace.js';
 
 /** Prepares a collection to be copied again. */
 export interface CopyRestarts {

@@ -1,5 +1,5 @@
 import type { CatalogEntry } from '../catalog/namespace.js';
-import type { UuidPairs } from '../store/uuid-pairs.js';
+import type { UuidPairs } from '../store/ddl-journal.js';
 
 /**
  * Records the current UUIDs of capped collections that were recreated to empty them: documents cannot be deleted from

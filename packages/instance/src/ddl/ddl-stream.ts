@@ -2,11 +2,11 @@ import { BSON, type Document, type Timestamp } from 'mongodb';
 import { uuidHex } from '../catalog/read/decode-catalog.js';
 import {
   openChangeStream,
-  tokenTime,
-  tokenUuid,
   ownPlace,
   type StreamPlace,
   StreamWatch,
+  tokenTime,
+  tokenUuid,
 } from '../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient, RawCursor } from '../cluster/node-client.js';
@@ -14,7 +14,7 @@ import { classify } from '../cluster/failure.js';
 import { isAtLeast } from '../cluster/topology.js';
 import { historyLost } from '../cluster/oplog-window.js';
 import type { Retrying } from '../async/retry.js';
-import type { StreamPatience } from '../store/stream-patience.js';
+import type { StreamPatience } from '../store/change-event.js';
 
 /**
  * How long the server waits for a change before it reports its position. Routing waits for this stream, so it is short.

@@ -2,7 +2,7 @@ import type { ClusterClient } from '../cluster/node-client.js';
 import type { Retrying } from '../async/retry.js';
 import type { StreamPlace } from '../cluster/change-stream.js';
 import { Condition } from '../async/waiting.js';
-import type { StreamPatience } from '../store/stream-patience.js';
+import type { StreamPatience } from '../store/change-event.js';
 import { DdlStream } from './ddl-stream.js';
 import type { DdlTracker } from './ddl-tracker.js';
 import type { FollowedCollection } from './followed-collections.js';

@@ -4,9 +4,9 @@ import { betweenBuilds, type BuildsUnderWay } from '../catalog/make/builds-under
 import type { SkipIndex } from '../catalog/make/index-building.js';
 import { listCollections, type ListedNamespace } from '../catalog/read/list-namespaces.js';
 import { namespaceOf } from '../catalog/namespace.js';
-import { serverErrorCode, classify, codeOf } from '../cluster/failure.js';
+import { classify, codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import type { UuidPairs } from '../store/uuid-pairs.js';
+import type { UuidPairs } from '../store/ddl-journal.js';
 
 /** The first release that refuses a command whose collection is not the intended one. */
 const checksUuidRelease = 6;

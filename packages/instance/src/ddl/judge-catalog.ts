@@ -1,9 +1,8 @@
-import { catalogChanges, type CatalogChange } from '../catalog/catalog-changes.js';
+import { type CatalogChange, catalogChanges } from '../catalog/catalog-changes.js';
 import { optionDifferences } from '../catalog/collection-options.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
-import type { FoundDdlChange } from '../store/ddl-journal.js';
-import type { UuidPairs } from '../store/uuid-pairs.js';
+import type { FoundDdlChange, UuidPairs } from '../store/ddl-journal.js';
 import { refuseCatalogChanges } from './ddl-guard.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { creationOf, type FollowedCollections, restartOf } from './followed-collections.js';

@@ -1,18 +1,62 @@
+import type { Clock } from '../async/clock.js';
+import type { NodeClient, RawWrite, WriteOutcome } from '../cluster/node-client.js';
+import type { ApplyWatermark } from '../store/task-record.js';
+import {
+  type DocumentWriter,
+  rereadOfRefusal,
+  rereadOfUpsert,
+  RetryableStatement,
+  writeRefused,
+} from '../store/fenced-writer.js';
+import type { Retrying } from '../async/retry.js';
+import type { RereadEntry, RereadReason, RereadSet } from '../store/reread-set.js';
+import type { RoutedStream } from '../store/change-event.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { deleteStatement, replaceStatement } from '../bson/build.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/sent-value.js';
-import { highestTime } from '../cluster/cluster-time.js';
-import type { RawWrite, WriteOutcome } from '../cluster/node-client.js';
+import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import { CollectionAbsentError, historyIncompleteCode } from '../cluster/failure.js';
-import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-command.js';
-import type { RereadEntry, RereadReason } from '../store/reread-set.js';
-import type { SyncedCollection } from '../store/synced-collection.js';
-import { RetryableStatement } from '../store/ticketed-write.js';
-import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-refused.js';
-import type { RereadDependencies } from './reread-dependencies.js';
-import { type DocumentsByClass, readDestination, readSource } from './read-documents.js';
+import { bulkBytesMax, commandBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-command.js';
+import type { Document } from 'mongodb';
+import { idClass, idFilter } from '../bson/id.js';
+import { batchesOf, matchingAll } from '../cluster/reads.js';
+import { openAtTime, openPresent, readTarget } from '../cluster/range-read.js';
+
+/** A range that is copied again once the documents of its entries are gone from the destination. */
+export interface GivenUpRange {
+  collection: SyncedCollection;
+  /** Some durable entries of the range in the set, with nothing in flight; none while all others wait for that. */
+  entries: readonly RereadEntry[];
+  /** Called after some of them have left the set. @param dropped time of the latest event dropped for them */
+  left: (dropped: bigint) => void;
+}
+
+/** Chooses a range to copy again when there are too many entries. */
+export interface RangeRelief {
+  /** Null when there is none to give up. */
+  next(): Promise<GivenUpRange | null>;
+}
+
+export interface RereadDependencies {
+  /** The source shard, or a router of the source. */
+  shard: NodeClient;
+  /** A router of the destination. */
+  destination: NodeClient;
+  /** A client that reads the source's documents on all shards. */
+  source: NodeClient;
+  writer: DocumentWriter;
+  rereads: RereadSet;
+  applyWatermark: ApplyWatermark;
+  retrying: Retrying;
+  clock: Clock;
+  stream: Pick<RoutedStream, 'position' | 'untilRouted' | 'untilNamed' | 'releaseReread'>;
+  /** False while the entry's partition is not copied yet, or its collection is suspended for a DDL change. */
+  mayRead(entry: RereadEntry): boolean;
+  relief: RangeRelief;
+}
 
 /** Some entries of one collection, and what their re-read needs. */
 interface RereadBatch {
@@ -214,4 +258,113 @@ async function sendSteps(
       ]);
     }
   }
+}
+
+/** Documents by id class. */
+type DocumentsByClass = Map<string, Uint8Array[]>;
+
+/** Total size of the documents of one read. The documents of a single entry are read whatever their size. */
+const readingBytesMax = 16 * 2 ** 20;
+
+/** The documents of several entries, or their `_id`s, are too large for one read: the caller reads fewer. */
+export class ReadingTooLargeError extends Error {
+  override readonly name = 'ReadingTooLargeError';
+}
+
+interface SourceReading {
+  documents: DocumentsByClass;
+  /** The shard's operation time at the end. */
+  readEnd: bigint;
+}
+
+/**
+ * Reads the source's documents of some entries at one time; of capped collections at majority, the most that they
+ * allow.
+ */
+export async function readSource(
+  shard: NodeClient,
+  collection: SyncedCollection,
+  entries: readonly RereadEntry[],
+  readTime: bigint,
+  signal: AbortSignal,
+): Promise<SourceReading> {
+  const at = timestampOf(readTime);
+  const readConcern = collection.capped
+    ? { level: 'majority', afterClusterTime: at }
+    : { level: 'snapshot', atClusterTime: at };
+  const command = { ...readTarget(collection), ...matchingAll(collection.documentFilter), readConcern };
+  return readByIds(shard, collection.database, command, entries, readTime, signal);
+}
+
+/** Reads the destination's documents of some entries at majority. */
+export async function readDestination(
+  destination: NodeClient,
+  collection: SyncedCollection,
+  entries: readonly RereadEntry[],
+  signal: AbortSignal,
+): Promise<DocumentsByClass> {
+  const { database, name } = collection.destination;
+  const command = { find: name, readConcern: { level: 'majority' } };
+  return (await readByIds(destination, database, command, entries, 0n, signal)).documents;
+}
+
+/**
+ * Reads the source's documents of one entry on all shards, at one time that the router chooses: a moving one appears
+ * once.
+ */
+export async function readEverywhere(
+  router: NodeClient,
+  collection: SyncedCollection,
+  entry: RereadEntry,
+  signal: AbortSignal,
+): Promise<Uint8Array[]> {
+  const command = {
+    find: collection.name,
+    ...matchingAll(collection.documentFilter),
+    readConcern: { level: collection.capped ? 'majority' : 'snapshot' },
+  };
+  return (
+    (await readByIds(router, collection.database, command, [entry], 0n, signal)).documents.get(entry.idClass) ?? []
+  );
+}
+
+async function readByIds(
+  client: NodeClient,
+  database: string,
+  command: Document,
+  entries: readonly RereadEntry[],
+  readTime: bigint,
+  signal: AbortSignal,
+): Promise<SourceReading> {
+  if (entries.length > 1 && idBytes(entries) > commandBytesMax)
+    throw new ReadingTooLargeError(`the _ids of ${entries.length} keys take more than ${commandBytesMax} bytes`);
+  const filter = matchingAll(command.filter as Document | undefined, idFilter(entries.map((entry) => entry.id)));
+  const wanted = new Set(entries.map((entry) => entry.idClass));
+  const hasTime = (command.readConcern as Document).atClusterTime !== undefined;
+  const open = hasTime ? openAtTime : openPresent;
+  const cursor = await open(client, database, { ...command, ...filter }, { signal });
+  const documents: DocumentsByClass = new Map();
+  let readEnd = readTime;
+  let bytes = 0;
+  for await (const batch of batchesOf(cursor, signal)) {
+    if (batch.operationTime !== undefined) readEnd = highestTime([readEnd, timeOf(batch.operationTime)]);
+    for (const document of batch.documents) sortIn(documents, document, wanted);
+    bytes += batch.bytes;
+    if (bytes > readingBytesMax && entries.length > 1)
+      throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
+  }
+  return { documents, readEnd };
+}
+
+function idBytes(entries: readonly RereadEntry[]): number {
+  return entries.reduce((sum, { id }) => sum + id.bytes.length, 0);
+}
+
+function sortIn(documents: DocumentsByClass, document: Uint8Array, wanted: ReadonlySet<string>): void {
+  const id = findValue(document, '_id');
+  if (id === null) return;
+  const name = idClass(id, false);
+  const found = documents.get(name);
+  if (found !== undefined) found.push(document);
+  else if (wanted.has(name)) documents.set(name, [document]);
 }

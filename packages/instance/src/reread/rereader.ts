@@ -3,10 +3,18 @@ import { classify, CollectionAbsentError } from '../cluster/failure.js';
 import type { RereadEntry } from '../store/reread-set.js';
 import { Condition } from '../async/waiting.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { writeRefused } from '../store/write-refused.js';
-import { readDestination, readEverywhere, ReadingTooLargeError } from './read-documents.js';
-import type { GivenUpRange, RereadDependencies } from './reread-dependencies.js';
-import { type BlockedEntry, keyOf, removeDocuments, rereadBatch } from './reread-batch.js';
+import { writeRefused } from '../store/fenced-writer.js';
+import {
+  type BlockedEntry,
+  type GivenUpRange,
+  keyOf,
+  readDestination,
+  readEverywhere,
+  ReadingTooLargeError,
+  removeDocuments,
+  rereadBatch,
+  type RereadDependencies,
+} from './reread-batch.js';
 
 /** Entries of one read: keeps the `$in` small and the reply far below 16 MB for ordinary documents. */
 const batchEntriesMax = 500;

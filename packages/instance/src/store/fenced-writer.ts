@@ -1,9 +1,22 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { NodeClient, RawWrite, WriteOutcome } from '../cluster/node-client.js';
-import type { Retrying } from '../async/retry.js';
-import type { SessionFence } from './session-fence.js';
+import type { NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../cluster/node-client.js';
+import type { FailureMeaning, Retrying } from '../async/retry.js';
+import type { SessionFence } from './fence.js';
 import { Condition } from '../async/waiting.js';
-import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
+import {
+  classify,
+  duplicateKeyCode,
+  historyIncompleteCode,
+  indexKeysCodes,
+  kindOfCode,
+  objectTooLargeCode,
+} from '../cluster/failure.js';
+import { upsertStatesKey } from '../bson/shard-key.js';
+import { statementBytesMax } from '../cluster/driver/write-command.js';
+import type { RereadReason } from './reread-set.js';
+import type { SyncedCollection } from './synced-collection.js';
+import { clusterFailures } from '../cluster/connection-failure.js';
+import { MetadataWriteError } from './metadata.js';
 
 /** Resolves while this process owns the sync task; rejects with `staleEpoch` otherwise. May use a recent answer. */
 export type ConfirmOwner = () => Promise<void>;
@@ -90,4 +103,106 @@ export class FencedWriter implements DocumentWriter {
     if ('error' in answer) throw answer.error;
     return answer.outcome;
   }
+}
+
+/** Transaction numbers of one epoch: the next epoch starts at `(epoch + 1) × 2^32`. */
+export const numbersPerEpoch = 2n ** 32n;
+
+/** A statement of a bulk failed; sending the bulk again under the same number mends it. */
+export class RetryableStatement extends Error {
+  constructor(readonly code: number) {
+    super(`a statement failed with retryable code ${code}`);
+    this.name = 'RetryableStatement';
+  }
+}
+
+/**
+ * Sends a write once, under its number in its session.
+ * @returns the counts, and the failures of single statements that no repetition can mend
+ * @throws ConvoyError `staleEpoch` when the session is fenced; RetryableStatement when the caller has to repeat the
+ * write under the same number
+ */
+export async function writeTicketed(
+  client: Pick<NodeClient, 'write'>,
+  write: RawWrite,
+  ticket: WriteTicket,
+  signal: AbortSignal,
+): Promise<WriteOutcome> {
+  const outcome = await client.write(write, ticket, { signal }).catch((error: unknown) => {
+    // A replica set refuses the whole command, a router the single statements.
+    const kind = classify(error);
+    if (kind === 'outcomeUnknown') return unknownOutcome(write);
+    throw kind === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;
+  });
+  refuseFailures(outcome);
+  return outcome;
+}
+
+/** Reports the outcome of every statement as unknown. */
+function unknownOutcome({ statements }: RawWrite): WriteOutcome {
+  const failures = statements.map((_, index) => ({ index, code: historyIncompleteCode, message: '' }));
+  return { n: 0, nModified: 0, upserted: 0, failures };
+}
+
+/** Throws for failures of single statements that concern the whole write. */
+function refuseFailures({ failures }: WriteOutcome): void {
+  for (const { code } of failures) {
+    const kind = kindOfCode(code);
+    if (kind === 'staleEpoch') throw new ConvoyError('staleEpoch');
+    if (kind === 'retryable') throw new RetryableStatement(code);
+  }
+}
+
+/** BSONObjectTooLarge, and the codes of updates that would grow a document beyond 16 MB. */
+const tooLargeCodes = new Set([objectTooLargeCode, 17419, 17420]);
+
+const immutableFieldCode = 66;
+
+/**
+ * Why a document must be re-read after its statement failed. Either the destination is not yet in the right state (a
+ * document is in the way, or an index is ahead of the documents), or the outcome is unknown. Null when no re-read
+ * helps.
+ */
+export function rereadOfRefusal(
+  { capped, collated }: Pick<SyncedCollection, 'capped' | 'collated'>,
+  code: number,
+): RereadReason | null {
+  if (code === duplicateKeyCode) return 'duplicateKey';
+  // Under the collection's collation the filter matched a document with another `_id`, which no update can change.
+  if (collated && code === immutableFieldCode) return 'duplicateKey';
+  // No re-read restores the position of a document in a capped collection.
+  if (capped) return null;
+  if (code === historyIncompleteCode) return 'unknownOutcome';
+  return indexKeysCodes.has(code) ? 'indexKeys' : null;
+}
+
+/**
+ * Why a document must be re-read because no upsert can write it: the statement is too large, or its filter cannot name
+ * the shard key of the document. Null when the statement can be sent.
+ */
+export function rereadOfUpsert(
+  statement: Uint8Array,
+  document: Uint8Array,
+  { destinationKey }: Pick<SyncedCollection, 'destinationKey'>,
+): RereadReason | null {
+  if (statement.length > statementBytesMax) return 'largeStatement';
+  return upsertStatesKey(document, destinationKey) ? null : 'undefinedShardKey';
+}
+
+/** The error for a statement that no repetition mends. It names namespace and code, never values. */
+export function writeRefused({ destination }: Pick<SyncedCollection, 'destination'>, code: number): ConvoyError {
+  const namespace = `${destination.database}.${destination.name}`;
+  if (tooLargeCodes.has(code))
+    return new ConvoyError('documentTooLarge', `A document of ${namespace} is larger than the destination takes.`);
+  return new ConvoyError('writeRefused', `The destination refused a write to ${namespace} with code ${code}.`);
+}
+
+/** What failures of an operation of the engine mean. The reader of a lost cursor opens it again. */
+export const engineFailures: FailureMeaning = { ...clusterFailures, isRetryable };
+
+function isRetryable(error: unknown): boolean {
+  if (error instanceof RetryableStatement) return true;
+  if (error instanceof MetadataWriteError) return kindOfCode(error.code) === 'retryable';
+  const kind = classify(error);
+  return kind === 'retryable' || kind === 'cursorLost';
 }

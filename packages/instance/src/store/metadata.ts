@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document, type Long } from 'mongodb';
-import { classify } from '../cluster/failure.js';
+import { classify, duplicateKeyCode } from '../cluster/failure.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { Retrying } from '../async/retry.js';
 import { commandBytesMax, partsWithin } from '../cluster/driver/write-command.js';
@@ -238,4 +238,54 @@ interface CursorReply {
 
 function cursorOf(reply: Document): CursorReply {
   return reply.cursor as CursorReply;
+}
+
+/**
+ * Runs an upsert whose filter matches the own epoch and earlier ones. The server reports a later owner's document as a
+ * duplicate key, and also one that an upsert of the same owner has inserted meanwhile. So the upsert is repeated once:
+ * it finds the own document.
+ * @throws ConvoyError `staleEpoch` when a later owner's document is in the way
+ */
+export async function refusingStale(upsert: () => Promise<void>): Promise<void> {
+  try {
+    await upsert().catch((error: unknown) => {
+      if (isDuplicate(error)) return upsert();
+      throw error;
+    });
+  } catch (error) {
+    throw isDuplicate(error) ? new ConvoyError('staleEpoch') : error;
+  }
+}
+
+function isDuplicate(error: unknown): boolean {
+  return error instanceof MetadataWriteError && error.code === duplicateKeyCode;
+}
+
+/** Which write of an owner a document is from; absent in documents of earlier releases. */
+export interface Written {
+  epoch: number;
+  number: number;
+}
+
+/**
+ * Orders the writes of one owner: a router may apply a copy of a write late, after later ones. Numbers of former owners
+ * do not count.
+ */
+export class WriteOrder {
+  /** @param latest number of the latest write that this owner has made before */
+  constructor(
+    private readonly epoch: number,
+    private latest = 0,
+  ) {}
+
+  /** For the next write, stored as `written`. */
+  next(): Written {
+    this.latest += 1;
+    return { epoch: this.epoch, number: this.latest };
+  }
+
+  /** The condition that this owner has written nothing later than the latest write so far. */
+  upToNow(): Document {
+    return { $nor: [{ 'written.epoch': this.epoch, 'written.number': { $gt: this.latest } }] };
+  }
 }

@@ -70,7 +70,7 @@ export interface MigrationRecord {
   phase: MigrationPhase;
   failure: { error: ErrorName; errorDescription: string } | null;
   leaderEpoch: number;
-  /** Epochs of its leaders and tasks are above it (`epochs.ts`). Absent in records of earlier releases, for 0. */
+  /** Epochs of its leaders and tasks are above it (`fence.ts`). Absent in records of earlier releases, for 0. */
   firstEpoch?: number;
   /** Epoch of the leader that initialised; the stored collections of this epoch are the migration's. */
   catalogEpoch: number | null;

@@ -3,7 +3,7 @@ import { maxKey, minKey, ownedValue, type RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/sent-value.js';
 import type { ChangeEvent } from './change-event.js';
 import { RecordScan, type RecordToken } from './record-scan.js';
-import { restoredTime, storedTime } from './stored-time.js';
+import { restoredTime, storedTime } from '../cluster/cluster-time.js';
 
 /**
  * `waiting`: events are dropped, and the next copy includes them. `starting`: the read time is set, later events are

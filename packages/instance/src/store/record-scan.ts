@@ -1,5 +1,5 @@
 import { Binary, BSON, type Document, type Timestamp } from 'mongodb';
-import { restoredTime, storedTime } from './stored-time.js';
+import { restoredTime, storedTime } from '../cluster/cluster-time.js';
 
 /** A position of a scan in record order, as the server gives it. Only the member that gave it understands it. */
 export type RecordToken = Document;

@@ -4,8 +4,7 @@ import { idClass } from '../bson/id.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/sent-value.js';
 import { type ByteBudget, Condition } from '../async/waiting.js';
-import type { ChangeEvent } from './change-event.js';
-import { ownedEvent } from './owned-event.js';
+import { type ChangeEvent, ownedEvent } from './change-event.js';
 import type { SyncedCollection } from './synced-collection.js';
 
 /** Why a document is re-read. A rising count of any reason needs attention. */

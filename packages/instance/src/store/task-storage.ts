@@ -1,10 +1,8 @@
 import type { Binary, Document } from 'mongodb';
 import { commandBytesMax, partsWithin } from '../cluster/driver/write-command.js';
-import type { Metadata } from './metadata.js';
+import { type Metadata, refusingStale, WriteOrder } from './metadata.js';
 import type { SavePartitions } from './partition-table.js';
-import { refusingStale } from './refusing-stale.js';
 import type { RereadStorage } from './reread-set.js';
-import { WriteOrder } from './write-order.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** `_id` of the document with a task's partitions of a copy. */

@@ -1,8 +1,6 @@
 import type { Document } from 'mongodb';
 import { commandBytesMax, partsWithin } from '../cluster/driver/write-command.js';
-import type { Metadata } from './metadata.js';
-import { refusingStale } from './refusing-stale.js';
-import { WriteOrder } from './write-order.js';
+import { type Metadata, refusingStale, WriteOrder } from './metadata.js';
 
 type Owned = Document & { _id: string };
 

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
 import { batchesOf, matchingAll } from '../reads.js';
-import { idOrNull, idClass, isSendable } from '../../bson/id.js';
+import { idClass, idOrNull, isSendable } from '../../bson/id.js';
 import { losslessValue } from '../../bson/sent-value.js';
 import { bufferOf, int32At, ownedValue, type RawValue } from '../../bson/scan.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
 import { codeOf, CursorLostError, objectTooLargeCode } from '../failure.js';
-import { openIdRange } from '../id-range.js';
+import { openIdRange } from '../range-read.js';
 import { commandBytesMax, partsWithin } from './write-command.js';
 
 /** The reply field that wraps the requested document, and the bytes before that document: length, type, name. */

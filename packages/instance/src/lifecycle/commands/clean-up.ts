@@ -9,7 +9,7 @@ import { type Retrying, retryingFor } from '../../async/retry.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { Metadata, metadataDatabase } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { engineFailures } from '../../store/retryable.js';
+import { engineFailures } from '../../store/fenced-writer.js';
 import { TaskRecords } from '../../store/task-record.js';
 import { homeOf, swapsOf } from '../../store/reversal.js';
 import { type ClusterName, connectConfigured } from '../migration/clusters.js';

@@ -3,7 +3,7 @@ import { asUnavailable } from '../../cluster/connection-failure.js';
 import { retryingFor } from '../../async/retry.js';
 import { restoredValue } from '../../bson/sent-value.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
-import { engineFailures } from '../../store/retryable.js';
+import { engineFailures } from '../../store/fenced-writer.js';
 import { Metadata } from '../../store/metadata.js';
 import { TaskRecords } from '../../store/task-record.js';
 import { idJson } from '../../verify/standalone/described-mismatch.js';

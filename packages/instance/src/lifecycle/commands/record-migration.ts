@@ -7,7 +7,7 @@ import { currentTime } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { checkJoin, checkStart, type StartCheck } from '../../preflight/check-start.js';
 import { noFindings, type PreflightReport } from '../../preflight/report.js';
-import { firstEpochAt } from '../../store/epochs.js';
+import { firstEpochAt } from '../../store/fence.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords, type NewMigration } from '../../store/migration-record.js';
 import { type Connect, openPlannedSource, planReversal } from '../migration/clusters.js';

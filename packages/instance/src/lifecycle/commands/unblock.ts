@@ -8,7 +8,7 @@ import { writeBlockVersion } from '../../cluster/write-block.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { engineFailures } from '../../store/retryable.js';
+import { engineFailures } from '../../store/fenced-writer.js';
 import { type ClusterName, type Connect, connectConfigured, sparesOther } from '../migration/clusters.js';
 import { setOrExplain, sideOf, wantedBlocks } from '../migration/write-blocks.js';
 

@@ -16,7 +16,7 @@ import { arrivedOf, takeUnknown } from '../../ddl/take-unknown.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { runTogether } from '../../async/together.js';
-import { UuidPairs } from '../../store/uuid-pairs.js';
+import { UuidPairs } from '../../store/ddl-journal.js';
 import { filterOf, type LeaderDependencies, remapOf } from '../migration/migration-dependencies.js';
 import { IdleTasks } from '../migration/migration-view.js';
 import { JournalApplier } from './journal-applier.js';

@@ -10,11 +10,11 @@ import { isAutoMergerOff, readBalancer, restoreBalancer as startAgain, stopBalan
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
-import { createFence } from '../../store/fence.js';
+import { createFence, hasPredecessor } from '../../store/fence.js';
 import { storeEntries } from '../../store/task-storage.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer, swapsOf } from '../../store/reversal.js';
-import { UuidPairs } from '../../store/uuid-pairs.js';
+import { UuidPairs } from '../../store/ddl-journal.js';
 import { FollowedSource } from './followed-source.js';
 import {
   type LeaderDependencies,
@@ -30,7 +30,6 @@ import type { CreatedCollection } from '../../catalog/make/create-collection.js'
 import { createCollections } from '../../catalog/make/create-collections.js';
 import { holdsDocuments } from '../../catalog/read/holds-documents.js';
 import { drop } from '../../ddl/destination-collections.js';
-import { hasPredecessor } from '../../store/epochs.js';
 import { skipping } from './builds.js';
 import { deferAttributes } from '../../catalog/make/defer-attributes.js';
 import {

@@ -5,7 +5,7 @@ import { restoredEntry, storedEntry } from '../../catalog/stored-catalog.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { keepsBalancer, swapped, swapsOf } from '../../store/reversal.js';
 import { clearDirection, readStoredEntries, storeEntries } from '../../store/task-storage.js';
-import { type UuidPair, UuidPairs } from '../../store/uuid-pairs.js';
+import { type UuidPair, UuidPairs } from '../../store/ddl-journal.js';
 import { withTaskBounds } from './initialise.js';
 import { leadershipInterval_ms, leadUnlessDeposed } from './lead.js';
 import { filterOf, type LeaderDependencies, type MigrationDependencies } from '../migration/migration-dependencies.js';

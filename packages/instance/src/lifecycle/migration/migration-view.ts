@@ -2,7 +2,7 @@ import type { MigrationRecord } from '../../store/migration-record.js';
 import type { MigrationWatch } from './migration-watch.js';
 import { hasWarning } from './recorded-warnings.js';
 import type { Clock } from '../../async/clock.js';
-import type { StreamPatience } from '../../store/stream-patience.js';
+import type { StreamPatience } from '../../store/change-event.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { TaskRecord } from '../../store/task-record.js';
 import { swapsOf } from '../../store/reversal.js';

@@ -4,7 +4,7 @@ import { retrying, type Retrying, type RetryNotice, retryPolicy } from '../../as
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import type { Logger } from '../../logging/logger.js';
 import type { Metrics } from '../../metrics/metrics.js';
-import { engineFailures } from '../../store/retryable.js';
+import { engineFailures } from '../../store/fenced-writer.js';
 
 /** What a process has: its settings, clock, logger, metrics and retry policy. */
 export interface Runtime {

@@ -1,11 +1,11 @@
 import { ApplyWorkers } from '../../apply/apply-workers.js';
 import { EventDispatcher } from '../../apply/event-dispatcher.js';
-import { presentOn } from '../../apply/find-present.js';
+import { presentOn } from '../../apply/send-batch.js';
 import { RecentWrites } from '../../apply/recent-writes.js';
 import { currentTime, secondsOf, timestampOf, wakeStream } from '../../cluster/cluster-time.js';
-import { ApplyWatermark } from '../../store/apply-watermark.js';
+import { ApplyWatermark, type TaskRecord } from '../../store/task-record.js';
 import { type ByteBudget, Condition } from '../../async/waiting.js';
-import type { ChangeEvent } from '../../store/change-event.js';
+import type { ChangeEvent, RoutedStream } from '../../store/change-event.js';
 import type { RereadEntry, RereadSet } from '../../store/reread-set.js';
 import type { OwnedRecord, TaskWriters } from './task-checkpoint.js';
 import type { TaskTables } from './followed-collections.js';
@@ -13,10 +13,8 @@ import { listCollections } from '../../catalog/read/list-namespaces.js';
 import { ChangeStreamReader } from '../../apply/change-stream-reader.js';
 import { CollectionAbsentError } from '../../cluster/failure.js';
 import type { PartitionTable } from '../../store/partition-table.js';
-import type { RoutedStream } from '../../store/routed-stream.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { TaskRecord } from '../../store/task-record.js';
 import type { SyncPipelineDependencies } from './sync-pipeline.js';
 import { readBehindMax_seconds } from './task-stats.js';
 

@@ -1,7 +1,7 @@
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
 import type { Clock } from '../../async/clock.js';
 import type { Copier } from '../../copy/copier.js';
-import type { GivenUpRange, RangeRelief } from '../../reread/reread-dependencies.js';
+import type { GivenUpRange, RangeRelief } from '../../reread/reread-batch.js';
 import type { Partition } from '../../store/partition.js';
 import type { PartitionTable } from '../../store/partition-table.js';
 import type { RereadEntry, RereadSet } from '../../store/reread-set.js';

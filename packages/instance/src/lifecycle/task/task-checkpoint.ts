@@ -1,6 +1,5 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import { earlier } from '../../apply/apply-worker.js';
-import type { ApplyWorkers } from '../../apply/apply-workers.js';
+import { type ApplyWorkers, earlier } from '../../apply/apply-workers.js';
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { RereadSet } from '../../store/reread-set.js';
@@ -14,7 +13,7 @@ import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type ConfirmOwner, FencedWriter } from '../../store/fenced-writer.js';
 import type { Retrying } from '../../async/retry.js';
-import { SessionFence } from '../../store/session-fence.js';
+import { SessionFence } from '../../store/fence.js';
 
 /** The owner confirms its epoch at least this often, even when nothing changes. */
 const confirm_ms = 10_000;

@@ -8,7 +8,7 @@ import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { isCollated, taskBoundsOf } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import type { OrderWish } from '../../copy/choose-order.js';
+import type { OrderWish } from '../../copy/plan-copy.js';
 import { type IdRange, wholeRange } from '../../store/partition.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { FollowedEntry } from './followed-collections.js';

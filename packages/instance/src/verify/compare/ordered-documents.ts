@@ -3,9 +3,9 @@ import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { BatchSize, matchingAll, ResumableCursor } from '../../cluster/reads.js';
 import type { NodeClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
-import { type OpenFind, openIdRange } from '../../cluster/id-range.js';
+import { type OpenFind, openIdRange } from '../../cluster/range-read.js';
 import type { Retrying } from '../../async/retry.js';
-import { idOrNull, compareIds, isSendable } from '../../bson/id.js';
+import { compareIds, idOrNull, isSendable } from '../../bson/id.js';
 
 /** What one side of a comparison reads. */
 export interface OrderedRead {

@@ -1,9 +1,9 @@
 import { BSON, MaxKey, MinKey } from 'mongodb';
 import { expect, test } from 'vitest';
 import { encodeValue, minKey } from '../../../src/bson/scan.js';
-import { operationTimes, timestampOf, highestTime } from '../../../src/cluster/cluster-time.js';
+import { highestTime, operationTimes, timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { RawCursor } from '../../../src/cluster/node-client.js';
-import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
+import { openSnapshotCursor } from '../../../src/cluster/range-read.js';
 import { OrderedDocuments } from '../../../src/verify/compare/ordered-documents.js';
 import { openTestCluster } from '../catalog/clusters.js';
 

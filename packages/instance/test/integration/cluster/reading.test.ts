@@ -13,7 +13,7 @@ import {
 import type { RawCursor } from '../../../src/cluster/node-client.js';
 import { listCollections } from '../../../src/catalog/read/list-namespaces.js';
 import { classify, CollectionAbsentError, mayReadLater } from '../../../src/cluster/failure.js';
-import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
+import { openSnapshotCursor } from '../../../src/cluster/range-read.js';
 import { SplitCluster } from './split-cluster.js';
 import { decoded, failureOf, readAll, timeAfterWrites } from './what-is-read.js';
 

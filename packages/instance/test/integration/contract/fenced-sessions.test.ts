@@ -1,4 +1,4 @@
-import { BSON, type Binary, type Document } from 'mongodb';
+import { type Binary, BSON, type Document } from 'mongodb';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type {
@@ -10,9 +10,8 @@ import type {
 } from '../../../src/cluster/node-client.js';
 import { kindOfCode } from '../../../src/cluster/failure.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
-import { createFence } from '../../../src/store/fence.js';
+import { createFence, SessionFence } from '../../../src/store/fence.js';
 import { FencedWriter } from '../../../src/store/fenced-writer.js';
-import { SessionFence } from '../../../src/store/session-fence.js';
 import { Fixture } from './fixture.js';
 import { startBody } from './start-conditions.js';
 

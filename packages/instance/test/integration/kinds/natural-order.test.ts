@@ -4,7 +4,7 @@ import { type Collection, type Document, MongoClient } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isFullRun, testSeed } from '../../../../../test/seed.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
-import { chooseOrder } from '../../../src/copy/choose-order.js';
+import { chooseOrder } from '../../../src/copy/plan-copy.js';
 import { collectionOf } from '../../unit/model/parts.js';
 import { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';

@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document, Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { ChangeStreamReader } from '../../../src/apply/change-stream-reader.js';
-import type { StreamPatience } from '../../../src/store/stream-patience.js';
+import type { StreamPatience } from '../../../src/store/change-event.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, NodeClient, RawBatch } from '../../../src/cluster/node-client.js';
 import { batchOf, serverError } from '../model/calls.js';

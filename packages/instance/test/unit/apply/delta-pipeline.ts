@@ -1,7 +1,6 @@
 import { findElement, type RawValue, rawValue, readDocument } from '../../../src/bson/scan.js';
 import type { Delta, Folded } from '../../../src/apply/delta.js';
-import { writeForAbsent } from '../../../src/apply/delta-operators.js';
-import { writeDelta, writeStages } from '../../../src/apply/delta-pipeline.js';
+import { writeDelta, writeForAbsent, writeStages } from '../../../src/apply/write-delta.js';
 import { DocumentBuilder } from '../../../src/bson/build.js';
 
 /** The stages of a delta's update pipeline, as an array. */

@@ -9,13 +9,11 @@ import { describedUpdate } from '@convoy/simulator/internal/shard/change-stream/
 import type { EventStyle } from '@convoy/simulator/internal/shard/change-stream/event-style';
 import type { UpdateOperation } from '@convoy/simulator/internal/shard/oplog/entry';
 import { applyUpdate } from '@convoy/simulator/internal/update/apply';
-import { changedDocument } from '../../../src/apply/changed-document.js';
-import type { Delta } from '../../../src/apply/delta.js';
-import { needsAbsence } from '../../../src/apply/delta-operators.js';
-import { deltaOf } from '../../../src/apply/diff-delta.js';
+import { changedDocument, mergeDeltas } from '../../../src/apply/action.js';
+import { type Delta, deltaOf } from '../../../src/apply/delta.js';
+import { needsAbsence } from '../../../src/apply/write-delta.js';
 import { deltaPipeline, deltaUpdate, updateOfAbsent } from './delta-pipeline.js';
 import { elementType } from '../../../src/bson/element-type.js';
-import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
 
 /** Names of bytes that are no UTF-8, as `decodeUtf8` gives them. */
 const [oddName, otherOddName] = ['a\udcff', 'a\udce9'];

@@ -1,24 +1,24 @@
 import fc from 'fast-check';
 import { BSON, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { type Delta, exactDelta, touchesKey } from '../../../src/apply/delta.js';
+import { type Delta, deltaOf, touchesKey } from '../../../src/apply/delta.js';
 import { deltaPipeline, deltaUpdate } from './delta-pipeline.js';
-import { mergeDeltas } from '../../../src/apply/fold-deltas.js';
+import { mergeDeltas } from '../../../src/apply/action.js';
 import { DocumentBuilder } from '../../../src/bson/build.js';
 import { elementType } from '../../../src/bson/element-type.js';
 import { decodeUtf8 } from '../../../src/bson/utf8.js';
 import { bytesOf } from '../model/parts.js';
 
-function deltaOf(
+function deltaWith(
   updatedFields: Record<string, unknown>,
   removedFields: string[] = [],
   truncatedArrays: unknown[] = [],
 ): Delta | null {
-  return exactDelta(bytesOf({ updatedFields, removedFields, truncatedArrays }));
+  return deltaOf(bytesOf({ updatedFields, removedFields, truncatedArrays }));
 }
 
 function exact(updatedFields: Record<string, unknown>, removedFields: string[] = []): Delta {
-  const delta = deltaOf(updatedFields, removedFields);
+  const delta = deltaWith(updatedFields, removedFields);
   if (delta === null) throw new Error('the delta is not exact');
   return delta;
 }
@@ -31,18 +31,18 @@ describe('an update description', () => {
     ['a field that was removed and set again', { a: 1 }, ['a']],
     ['an _id', { _id: 1 }, []],
   ])('with %s cannot be replayed exactly', (_what, updated, removed) => {
-    expect(deltaOf(updated, removed)).toBeNull();
+    expect(deltaWith(updated, removed)).toBeNull();
   });
 
   it('with an embedded truncated array cannot be replayed exactly without disambiguatedPaths', () => {
-    expect(deltaOf({}, [], [{ field: 'a.list', newSize: 1 }])).toBeNull();
+    expect(deltaWith({}, [], [{ field: 'a.list', newSize: 1 }])).toBeNull();
   });
 
   it.each([
     ['a truncated array', [{ field: 'list', newSize: 2 }], { $set: { list: { $slice: ['$list', 2] } } }],
     ['an emptied array', [{ field: 'list', newSize: 0 }], { $set: { list: { $literal: [] } } }],
   ])('with %s is replayed by its first elements', (_what, truncated, stage) => {
-    const delta = deltaOf({}, [], truncated);
+    const delta = deltaWith({}, [], truncated);
     expect(delta === null ? null : BSON.deserialize(deltaPipeline(delta))).toEqual({ 0: stage });
   });
 
@@ -58,8 +58,8 @@ describe('an update description', () => {
 
   it('with a path that fits two fields cannot be replayed exactly', () => {
     const parts = { updatedFields: {}, truncatedArrays: [], disambiguatedPaths: { 'b.0': ['b.0'] } };
-    expect(exactDelta(bytesOf({ ...parts, removedFields: ['b.0'] }))).not.toBeNull();
-    expect(exactDelta(bytesOf({ ...parts, removedFields: ['b.0', 'b.0'] }))).toBeNull();
+    expect(deltaOf(bytesOf({ ...parts, removedFields: ['b.0'] }))).not.toBeNull();
+    expect(deltaOf(bytesOf({ ...parts, removedFields: ['b.0', 'b.0'] }))).toBeNull();
   });
 
   it('uses disambiguatedPaths where the server reports them', () => {
@@ -69,7 +69,7 @@ describe('an update description', () => {
       truncatedArrays: [],
       disambiguatedPaths: { 'c.d': ['c.d'], 'e.0': ['e', '0'] },
     };
-    const delta = exactDelta(bytesOf(description));
+    const delta = deltaOf(bytesOf(description));
     expect(delta?.form === 'paths' ? delta.changes.map(({ path }) => path) : null).toEqual([
       ['a', 'b'],
       ['c.d'],
@@ -79,7 +79,7 @@ describe('an update description', () => {
   });
 
   it('of more than 4 MB is not replayed', () => {
-    expect(deltaOf({ a: 'x'.repeat(4 * 1024 * 1024) })).toBeNull();
+    expect(deltaWith({ a: 'x'.repeat(4 * 1024 * 1024) })).toBeNull();
   });
 
   it('becomes a pipeline of literal values in the given order', () => {
@@ -138,7 +138,7 @@ describe('a path that nests the pipeline deeper with every part', () => {
     kind: 'set' | 'unset' | 'truncate' = 'set',
   ): Delta | null => {
     const text = path.join('.');
-    return exactDelta(
+    return deltaOf(
       bytesOf({
         updatedFields: kind === 'set' ? { [text]: value } : {},
         removedFields: kind === 'unset' ? [text] : [],
@@ -183,7 +183,7 @@ describe('two deltas of one document', () => {
     unset: string[],
     disambiguatedPaths: Record<string, unknown> = {},
   ): Delta => {
-    const delta = exactDelta(
+    const delta = deltaOf(
       bytesOf({ updatedFields: set, removedFields: unset, truncatedArrays: [], disambiguatedPaths }),
     );
     if (delta === null) throw new Error('the delta is not exact');
@@ -249,7 +249,7 @@ describe('two deltas of one document', () => {
       return builder.end().end().finish();
     };
     const merged = (parts: readonly string[] | null, set: string): Buffer => {
-      const deltas = [description(set, 'b', parts), description('c', other, null)].map((bytes) => exactDelta(bytes));
+      const deltas = [description(set, 'b', parts), description('c', other, null)].map((bytes) => deltaOf(bytes));
       const [first, second] = deltas as [Delta, Delta];
       return Buffer.from(deltaPipeline(mergeDeltas(first, second) ?? first));
     };

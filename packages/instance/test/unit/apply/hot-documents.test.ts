@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EventQueue } from '../../../src/apply/event-queue.js';
+import { EventQueue } from '../../../src/apply/apply-workers.js';
 import { HotDocuments } from '../../../src/apply/hot-documents.js';
 import { composeBatch, type RoutedEvent, type WriteBatch } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id.js';

@@ -85,7 +85,7 @@ describe('retrying', () => {
   test("ends with the signal's reason, even while it waits", async () => {
     const controller = new AbortController();
     const policy = retryPolicy({
-    failures: clusterFailures,
+      failures: clusterFailures,
       backoffMin_ms: 60_000,
       backoffMax_ms: 60_000,
       onRetry: () => controller.abort(new Error('stopped')),

@@ -2,10 +2,10 @@ import { Binary, type Document, Int32, Long, MongoServerError, Timestamp } from 
 import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import {
+  type ChangeStreamOptions,
   openChangeStream,
   tokenTime,
   tokenUuid,
-  type ChangeStreamOptions,
 } from '../../../src/cluster/change-stream.js';
 import {
   appendNote,
@@ -22,8 +22,8 @@ import {
 } from '../../../src/cluster/cluster-time.js';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
 import type { ClusterClient, NodeClient, Version } from '../../../src/cluster/node-client.js';
-import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
-import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
+import { openSnapshotCursor } from '../../../src/cluster/range-read.js';
+import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
 
 const signal = new AbortController().signal;
 const at = new Timestamp({ t: 1_700_000_000, i: 7 });

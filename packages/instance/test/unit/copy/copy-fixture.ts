@@ -1,10 +1,9 @@
 import type { Document } from 'mongodb';
 import type { Clock } from '../../../src/async/clock.js';
 import type { NodeClient, RawBatch, RawCursor, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
-import { CappedEnds } from '../../../src/copy/capped-end.js';
+import { CappedEnds } from '../../../src/copy/copy-capped.js';
 import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
-import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
-import { ReadRate } from '../../../src/copy/read-rate.js';
+import { CopyConcurrency, ReadRate } from '../../../src/copy/copy-pace.js';
 import { ByteBudget } from '../../../src/async/waiting.js';
 import type { Partition } from '../../../src/store/partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';

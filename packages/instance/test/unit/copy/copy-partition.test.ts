@@ -3,7 +3,7 @@ import { Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/async/clock.js';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
-import { copyCapped } from '../../../src/copy/capped.js';
+import { copyCapped } from '../../../src/copy/copy-capped.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { FakeNodeClient, serverError } from '../fake-node-client.js';
 import { bytesOf, collectionOf, never } from '../model/parts.js';

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { decodeValue } from '../../../src/bson/scan.js';
 import { systemClock } from '../../../src/async/clock.js';
 import type { RawWrite, WriteFailure, WriteOutcome } from '../../../src/cluster/node-client.js';
-import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
+import { CopyConcurrency } from '../../../src/copy/copy-pace.js';
 import { PartitionWriter } from '../../../src/copy/partition-writer.js';
 import { ByteBudget } from '../../../src/async/waiting.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';

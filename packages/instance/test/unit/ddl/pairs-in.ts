@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { UuidPairs } from '../../../src/store/uuid-pairs.js';
+import { UuidPairs } from '../../../src/store/ddl-journal.js';
 
 const { signal } = new AbortController();
 

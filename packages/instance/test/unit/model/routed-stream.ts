@@ -1,4 +1,4 @@
-import type { RoutedStream } from '../../../src/store/routed-stream.js';
+import type { RoutedStream } from '../../../src/store/change-event.js';
 
 /** A stream that nothing has to wait for. */
 export function routedStream(changes: Partial<RoutedStream> = {}): RoutedStream {

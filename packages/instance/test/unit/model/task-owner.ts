@@ -8,7 +8,7 @@ import { createRuntime, type Runtime } from '../../../src/lifecycle/migration/ru
 import { SyncPipeline } from '../../../src/lifecycle/task/sync-pipeline.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
-import { SessionFence } from '../../../src/store/session-fence.js';
+import { SessionFence } from '../../../src/store/fence.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { runTogether } from '../../../src/async/together.js';
 import { TaskRecords } from '../../../src/store/task-record.js';

@@ -1,12 +1,12 @@
 import { BSON, type Document } from 'mongodb';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { NodeClient, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
-import type { GivenUpRange, RereadDependencies } from '../../../src/reread/reread-dependencies.js';
+import type { GivenUpRange, RereadDependencies } from '../../../src/reread/reread-batch.js';
 import { Rereader } from '../../../src/reread/rereader.js';
-import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
+import { ApplyWatermark } from '../../../src/store/task-record.js';
 import { ByteBudget } from '../../../src/async/waiting.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
-import type { RoutedStream } from '../../../src/store/routed-stream.js';
+import type { RoutedStream } from '../../../src/store/change-event.js';
 import { batchOf } from '../model/calls.js';
 import { collectionOf, never, once, rawOf, settled } from '../model/parts.js';
 import { randomOf, Scheduler } from '../model/scheduler.js';

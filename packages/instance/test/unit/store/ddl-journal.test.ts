@@ -1,10 +1,9 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Binary, type Document, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DdlJournal, type FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import { DdlJournal, type FoundDdlChange, UuidPairs } from '../../../src/store/ddl-journal.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
-import { UuidPairs } from '../../../src/store/uuid-pairs.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { never, once } from '../model/parts.js';
 import { clientWith } from '../model/client-with.js';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Timestamp } from 'mongodb';
 import { timeOf } from '../../../src/cluster/cluster-time.js';
-import { firstEpochAt, hasPredecessor } from '../../../src/store/epochs.js';
+import { firstEpochAt, hasPredecessor } from '../../../src/store/fence.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
 import { TaskRecords } from '../../../src/store/task-record.js';
 import { metadataIn, MetadataModel } from '../model/metadata-model.js';

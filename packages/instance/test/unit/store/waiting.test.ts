@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
+import { ApplyWatermark } from '../../../src/store/task-record.js';
 import { ByteBudget, Condition } from '../../../src/async/waiting.js';
 import { runTogether } from '../../../src/async/together.js';
 import { never, settled } from '../model/parts.js';

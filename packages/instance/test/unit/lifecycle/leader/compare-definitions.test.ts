@@ -5,7 +5,7 @@ import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
 import type { NodeClient } from '../../../../src/cluster/node-client.js';
 import { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
 import { storeEntries } from '../../../../src/store/task-storage.js';
-import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
+import { UuidPairs } from '../../../../src/store/ddl-journal.js';
 import { everything } from '../../catalog/catalog-pair.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-node-client.js';

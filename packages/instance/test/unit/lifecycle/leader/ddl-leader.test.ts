@@ -6,7 +6,7 @@ import type { CallOptions, ClusterClient, RawBatch } from '../../../../src/clust
 import { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
 import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { storeEntries } from '../../../../src/store/task-storage.js';
-import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
+import { UuidPairs } from '../../../../src/store/ddl-journal.js';
 import { Condition } from '../../../../src/async/waiting.js';
 import { batchOf, serverError } from '../../model/calls.js';
 import { tokenOf } from '../../model/change-events.js';

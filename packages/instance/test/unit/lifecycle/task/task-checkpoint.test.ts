@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { earlier } from '../../../../src/apply/apply-worker.js';
+import { type ApplyWorkers, earlier } from '../../../../src/apply/apply-workers.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { type CheckpointStages, OwnedRecord, TaskCheckpoint } from '../../../../src/lifecycle/task/task-checkpoint.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
@@ -11,7 +11,6 @@ import { only } from '../../../../../../test/only.js';
 import type { Clock } from '../../../../src/async/clock.js';
 import type { InstanceConfig } from '../../../../src/config/instance-schema.js';
 import type { EventDispatcher } from '../../../../src/apply/event-dispatcher.js';
-import type { ApplyWorkers } from '../../../../src/apply/apply-workers.js';
 import type { RereadSet } from '../../../../src/store/reread-set.js';
 import type { UnknownCollections } from '../../../../src/lifecycle/task/apply-stage.js';
 import type { TaskTables } from '../../../../src/lifecycle/task/followed-collections.js';

@@ -1,0 +1,284 @@
+import { BSON } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import type { NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
+import { createFence, SessionFence } from '../../../src/store/fence.js';
+import { FencedWriter } from '../../../src/store/fenced-writer.js';
+import { serverError } from '../model/calls.js';
+import { FakeNodeClient } from '../fake-node-client.js';
+import { bytesOf, never, once, settled, times } from '../model/parts.js';
+import { clientWith } from '../model/client-with.js';
+
+const write: RawWrite = {
+  database: 'shop',
+  collection: 'orders',
+  kind: 'insert',
+  statements: [bytesOf({ _id: 1 })],
+  ordered: false,
+};
+const fine: WriteOutcome = { n: 1, nModified: 0, upserted: 0, failures: [] };
+const fenced: WriteOutcome = { ...fine, n: 2 };
+const epoch = 3;
+const base = BigInt(epoch) * 2n ** 32n;
+const sessions = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)];
+
+function outcomeOf(code: number): WriteOutcome {
+  return { ...fine, n: 0, failures: [{ index: 0, code, message: '' }] };
+}
+
+/** A client that answers from the list and records tickets. */
+function clientOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): {
+  client: NodeClient;
+  tickets: WriteTicket[];
+  writes: RawWrite[];
+} {
+  const tickets: WriteTicket[] = [];
+  const writes: RawWrite[] = [];
+  const send = (one: RawWrite, ticket: WriteTicket): Promise<WriteOutcome> => {
+    tickets.push(ticket);
+    writes.push(one);
+    const answer = answers.shift() ?? fine;
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  };
+  return { client: clientWith({ label: 'router', write: send }), tickets, writes };
+}
+
+function writerOf(client: NodeClient, retrying = once, confirm = (): Promise<void> => Promise.resolve()): FencedWriter {
+  return new FencedWriter(client, retrying, sessions, epoch, confirm, fenceOf(client));
+}
+
+function fenceOf(client: NodeClient, retrying = once): SessionFence {
+  return new SessionFence({ router: client, shardIds: ['a', 'b'] }, retrying);
+}
+
+/** The sent writes in order: kind and number in the epoch. */
+function sentOf({ tickets, writes }: Pick<ReturnType<typeof clientOf>, 'tickets' | 'writes'>): string[] {
+  return writes.map(({ collection }, at) => `${collection} ${(tickets[at]?.txnNumber ?? 0n) - base}`);
+}
+
+describe('a fenced write', () => {
+  it('has a number of its epoch that is used only once', async () => {
+    const { client, tickets } = clientOf([]);
+    const writer = writerOf(client);
+    for (let count = 0; count < 3; count += 1) await writer.write(write, never);
+    const used = tickets.map(({ lsid, txnNumber }) => `${Buffer.from(lsid).toString('hex')} ${txnNumber}`);
+    expect(new Set(used).size).toBe(3);
+    for (const { txnNumber } of tickets) {
+      expect(txnNumber).toBeGreaterThan(base);
+      expect(txnNumber).toBeLessThan(base + 2n ** 32n);
+    }
+  });
+
+  it('is sent again under its number when its outcome is unknown or a statement may succeed later', async () => {
+    const { client, tickets, writes } = clientOf([new Error('connection lost'), outcomeOf(112), fine, fenced]);
+    expect(await writerOf(client, times(3)).write(write, never)).toEqual(fine);
+    expect(sentOf({ tickets, writes }).slice(0, 3)).toEqual(['orders 1', 'orders 1', 'orders 1']);
+  });
+
+  it('that was repeated ends once its session is fenced on every shard, under a new number', async () => {
+    const { client, tickets, writes } = clientOf([new Error('connection lost'), fine, fenced, fine]);
+    const writer = new FencedWriter(
+      client,
+      times(2),
+      sessions.slice(0, 1),
+      epoch,
+      () => Promise.resolve(),
+      fenceOf(client),
+    );
+    await writer.write(write, never);
+    await writer.write(write, never);
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2', 'orders 3']);
+    expect(writes[2]?.statements).toHaveLength(2);
+  });
+
+  it('that was repeated does not end before its fence', async () => {
+    let raise: (outcome: WriteOutcome) => void = () => undefined;
+    const { client, writes } = clientOf([
+      new Error('connection lost'),
+      fine,
+      new Promise((resolve) => (raise = resolve)),
+    ]);
+    let over = false;
+    const written = writerOf(client, times(2))
+      .write(write, never)
+      .then(() => (over = true));
+    await settled();
+    expect([writes.length, over]).toEqual([3, false]);
+    raise(fenced);
+    await written;
+    expect(over).toBe(true);
+  });
+
+  it('that was repeated and refused is fenced too', async () => {
+    const { client, tickets, writes } = clientOf([new Error('connection lost'), serverError(175), fenced]);
+    await expect(writerOf(client, times(2)).write(write, never)).rejects.toMatchObject({ code: 175 });
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
+  });
+
+  it('never reuses the number of a failed fence, which some shards may have', async () => {
+    const { client, tickets, writes } = clientOf([new Error('connection lost'), fine, { ...fenced, n: 1 }, fine]);
+    const writer = new FencedWriter(
+      client,
+      times(2),
+      sessions.slice(0, 1),
+      epoch,
+      () => Promise.resolve(),
+      new SessionFence({ router: client, shardIds: ['a', 'b'] }, once),
+    );
+    await expect(writer.write(write, never)).rejects.toMatchObject({ error: 'internalError' });
+    await writer.write(write, never);
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2', 'orders 3']);
+  });
+
+  it('that was sent once without an answer is fenced', async () => {
+    const { client, tickets, writes } = clientOf([new Error('an unreadable reply'), fenced]);
+    await expect(writerOf(client).write(write, never)).rejects.toThrow('an unreadable reply');
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'fence 2']);
+  });
+
+  it('that was answered at once needs no fence', async () => {
+    const { client, tickets, writes } = clientOf([fine, outcomeOf(11000)]);
+    const writer = writerOf(client);
+    await writer.write(write, never);
+    await writer.write(write, never);
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 2']);
+  });
+
+  it('returns the failures that no repetition mends', async () => {
+    const { client } = clientOf([outcomeOf(11000)]);
+    expect(await writerOf(client).write(write, never)).toEqual(outcomeOf(11000));
+  });
+
+  it.each([
+    ['single statements, as routers do', outcomeOf(225)],
+    ['the whole command, as a replica set does', serverError(225)],
+  ])('of a former owner ends with staleEpoch when the server refuses %s', async (_how, answer) => {
+    await expect(writerOf(clientOf([answer]).client).write(write, never)).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
+  });
+
+  it.each([
+    ['single statements, as routers do', outcomeOf(217)],
+    ['the whole command, as a replica set does', serverError(217)],
+  ])(
+    'that was repeated and has an unknown outcome reports it for each statement, and is fenced: %s',
+    async (_how, answer) => {
+      const { client, tickets, writes } = clientOf([new Error('connection lost'), answer, fenced]);
+      expect(await writerOf(client, times(2)).write(write, never)).toEqual(outcomeOf(217));
+      expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
+    },
+  );
+
+  it('waits for a free session: a third for the first of two', async () => {
+    let finish: (outcome: WriteOutcome) => void = () => undefined;
+    const slow = new Promise<WriteOutcome>((resolve) => (finish = resolve));
+    const { client, tickets } = clientOf([slow, new Promise(() => undefined)]);
+    const writer = writerOf(client);
+    for (let count = 0; count < 3; count += 1) void writer.write(write, never);
+    await settled();
+    expect(tickets).toHaveLength(2);
+    finish(fine);
+    await settled();
+    expect(tickets).toHaveLength(3);
+    expect(tickets[2]).toEqual({ lsid: tickets[0]?.lsid, txnNumber: (tickets[0]?.txnNumber ?? 0n) + 1n });
+  });
+
+  it('is not sent when the owner cannot be confirmed', async () => {
+    const { client, tickets } = clientOf([]);
+    await expect(
+      writerOf(client, once, () => Promise.reject(new Error('not confirmed'))).write(write, never),
+    ).rejects.toThrow('not confirmed');
+    expect(tickets).toEqual([]);
+  });
+});
+
+describe('a fence', () => {
+  it('changes one document on every shard in every session, below all numbers of the new epoch', async () => {
+    const { client, tickets, writes } = clientOf([fenced, fenced]);
+    await fenceOf(client).stopFormerOwner(sessions, epoch, never);
+    expect(tickets).toEqual(sessions.map((lsid) => ({ lsid, txnNumber: base })));
+    for (const { kind, statements } of writes) {
+      expect(kind).toBe('update');
+      expect(statements.map((statement) => BSON.deserialize(statement))).toEqual(
+        [0, 1].map((_id) => ({ q: { _id }, u: { $inc: { fenced: 1 } } })),
+      );
+    }
+  });
+
+  it('that failed on one shard is repeated under the same number', async () => {
+    const { client, tickets } = clientOf([
+      { ...fenced, n: 1, failures: [{ index: 1, code: 189, message: '' }] },
+      fenced,
+    ]);
+    await fenceOf(client, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
+    expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
+  });
+
+  it('counts on a shard that no longer knows the outcome: it has stored the number', async () => {
+    const { client, tickets } = clientOf([
+      new Error('connection lost'),
+      { ...fenced, n: 1, failures: [{ index: 1, code: 217, message: '' }] },
+    ]);
+    await fenceOf(client, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
+    expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
+  });
+
+  it('that did not change a document on every shard fails', async () => {
+    const { client } = clientOf([{ ...fenced, n: 1 }]);
+    await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({
+      error: 'internalError',
+    });
+  });
+
+  it('of a former owner ends with staleEpoch', async () => {
+    const { client } = clientOf([outcomeOf(225)]);
+    await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
+  });
+});
+
+describe('the collection of the fence', () => {
+  const done = { ok: 1 };
+  const table = (sharded: boolean) => ({
+    find: () => ({ cursor: { firstBatch: sharded ? [{ _id: 'convoy_metadata.fence' }] : [] } }),
+    enableSharding: () => done,
+    addShardToZone: () => done,
+    updateZoneKeyRange: () => done,
+    removeShardFromZone: () => done,
+    shardCollection: () => done,
+    update: () => ({ n: 2 }),
+  });
+
+  it('has a chunk and a document on every shard', async () => {
+    const client = new FakeNodeClient('router', table(false));
+    await createFence(client, 'sharded', ['a', 'b'], { signal: never });
+    const names = client.sent.map(({ command }) => Object.keys(command)[0]);
+    expect(names).toEqual([
+      'find',
+      'enableSharding',
+      'addShardToZone',
+      'updateZoneKeyRange',
+      'addShardToZone',
+      'updateZoneKeyRange',
+      'shardCollection',
+      'updateZoneKeyRange',
+      'removeShardFromZone',
+      'updateZoneKeyRange',
+      'removeShardFromZone',
+      'update',
+    ]);
+    expect(client.sent.at(-1)?.command.updates).toMatchObject([{ q: { _id: 0 } }, { q: { _id: 1 } }]);
+  });
+
+  it.each([
+    ['sharded already', 'sharded' as const, true],
+    ['on a replica set', 'replicaSet' as const, false],
+  ])('that is %s gets only its documents', async (_what, kind, sharded) => {
+    const client = new FakeNodeClient('router', table(sharded));
+    await createFence(client, kind, ['a', 'b'], { signal: never });
+    expect(client.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'find')).toEqual([
+      'update',
+    ]);
+  });
+});
