@@ -53,6 +53,7 @@ export function collectionDocument(version: ServerVersion, collection: ShardedCo
   );
   if (collection.defaultCollation !== undefined) document.set('defaultCollation', collection.defaultCollation);
   document.set('unique', collection.unique).set('noBalance', collection.noBalance);
+  if (collection.timeseries !== undefined) document.set('timeseriesFields', collection.timeseries);
   return document;
 }
 

@@ -14,5 +14,7 @@ export interface ShardedCollection {
   readonly timestamp: Timestamp;
   readonly changedMs: number;
   readonly noBalance: boolean;
+  /** Of buckets: how measurements are divided, as `listCollections` shows it (`timeseriesFields`). */
+  readonly timeseries?: Doc | undefined;
   readonly chunks: ChunkMap;
 }

@@ -162,6 +162,14 @@ export class ShardingCatalog {
     );
   }
 
+  /** Stores another bucketing of a sharded or moved collection of buckets. */
+  async saveTimeSeries(namespace: string, timeseries: Doc): Promise<void> {
+    const sharded = this.#collections.get(namespace);
+    const moved = this.#moved.get(namespace);
+    if (sharded !== undefined) await this.saveCollection({ ...sharded, timeseries });
+    if (moved !== undefined) await this.saveMoved({ ...moved, timeseries });
+  }
+
   async #forgetMoved(collection: ShardedCollection): Promise<void> {
     this.#moved.delete(collection.namespace);
     await this.store.remove('chunks', documents.chunksOf(this.version, collection));

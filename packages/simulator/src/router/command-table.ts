@@ -35,6 +35,7 @@ import {
   updateZoneKeyRangeCommand,
 } from './sharding/zone-commands.js';
 import { retriedWhenStale } from './target/stale-routing.js';
+import { modifyingSeries, onBucketKeys, onBuckets, refusingSeries, shardingSeries } from './time-series.js';
 import { abortTransactionCommand, commitTransactionCommand } from './transaction-commands.js';
 import { bulkWrite } from './write/bulk-write.js';
 import { findAndModifyCommand } from './write/find-and-modify.js';
@@ -63,10 +64,10 @@ const dataCommands: readonly (readonly [string, Command])[] = [
   ['killCursors', killCursorsCommand],
   ['count', fresh(countCommand)],
   ['distinct', fresh(distinctCommand)],
-  ['insert', (context, request) => bulkWrite(context, request, 'insert')],
-  ['update', (context, request) => bulkWrite(context, request, 'update')],
-  ['delete', (context, request) => bulkWrite(context, request, 'delete')],
-  ['findAndModify', fresh(findAndModifyCommand)],
+  ['insert', onBuckets((context, request) => bulkWrite(context, request, 'insert'))],
+  ['update', onBuckets((context, request) => bulkWrite(context, request, 'update'))],
+  ['delete', onBuckets((context, request) => bulkWrite(context, request, 'delete'))],
+  ['findAndModify', refusingSeries(fresh(findAndModifyCommand))],
 ];
 
 const ddlCommands: readonly (readonly [string, Command])[] = [
@@ -74,14 +75,14 @@ const ddlCommands: readonly (readonly [string, Command])[] = [
   ['drop', collections.dropCommand],
   ['dropDatabase', collections.dropDatabaseCommand],
   ['renameCollection', collections.renameCollectionCommand],
-  ['collMod', lookingUp(collModCommand, { refreshes: false })],
+  ['collMod', modifyingSeries(lookingUp(collModCommand, { refreshes: false }))],
   ['convertToCapped', collections.convertToCappedCommand],
-  ['createIndexes', lookingUp(collections.createIndexesCommand, { refreshes: true })],
-  ['dropIndexes', lookingUp(collections.dropIndexesCommand, { refreshes: false })],
+  ['createIndexes', onBuckets(lookingUp(collections.createIndexesCommand, { refreshes: true }))],
+  ['dropIndexes', onBuckets(lookingUp(collections.dropIndexesCommand, { refreshes: false }))],
   ['listCollections', lists.listCollectionsCommand],
-  ['listIndexes', lookingUp(lists.listIndexesCommand, { refreshes: true })],
+  ['listIndexes', onBuckets(lookingUp(lists.listIndexesCommand, { refreshes: true }))],
   ['listDatabases', lists.listDatabasesCommand],
-  ['collStats', lookingUp(statistics.collStatsCommand, { refreshes: true })],
+  ['collStats', onBuckets(lookingUp(statistics.collStatsCommand, { refreshes: true }))],
   ['dbStats', statistics.dbStatsCommand],
   ['dataSize', statistics.dataSizeCommand],
   ['validate', statistics.validateCommand],
@@ -109,12 +110,12 @@ function shardingCommands(
     ['getShardMap', getShardMap],
     ['enableSharding', changingDatabase(enableShardingCommand)],
     ['movePrimary', changingDatabase((context, request) => movePrimaryCommand(context, request, migration))],
-    ['shardCollection', shardCollectionCommand],
-    ['reshardCollection', reshardCollectionCommand],
-    ['moveCollection', (context, request) => moveCollectionCommand(context, request, migration)],
-    ['unshardCollection', (context, request) => unshardCollectionCommand(context, request, migration)],
+    ['shardCollection', shardingSeries(shardCollectionCommand)],
+    ['reshardCollection', onBucketKeys(reshardCollectionCommand)],
+    ['moveCollection', onBucketKeys((context, request) => moveCollectionCommand(context, request, migration))],
+    ['unshardCollection', onBucketKeys((context, request) => unshardCollectionCommand(context, request, migration))],
     ...unsimulatedCommands.map((name): [string, Command] => [name, (_context, request) => refuseUnsimulated(request)]),
-    ['refineCollectionShardKey', refineShardKeyCommand],
+    ['refineCollectionShardKey', onBucketKeys(refineShardKeyCommand)],
     ['split', chunks.splitCommand],
     ['mergeChunks', chunks.mergeChunksCommand],
     ['clearJumboFlag', chunks.clearJumboCommand],

@@ -10,11 +10,13 @@ import { doc, docOf, isTrue, requiredText, textOrEmpty } from '../../node/doc-fi
 import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { documentText, valueText } from '../../bson/text.js';
+import { seriesNamespaceOf } from '../../time-series/bucketing.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { collectionOptions, inOptionOrder, viewDefinition } from '../../shard/commands/create.js';
 import { isNamed } from '../../shard/commands/indexes.js';
 import { fanOut, withOwnFields } from './fan-out.js';
 import { bumpVersion } from '../sharding/chunk-changes.js';
+import { routedSeries } from '../target/series-targets.js';
 
 /**
  * `create` of a collection or view on the primary shard of its database, which refuses options that differ from an
@@ -95,6 +97,7 @@ export async function dropCommand(context: RouterContext, request: CommandReques
   const namespace = commandNamespace(request);
   const primary = context.primaryOf(namespace);
   if (primary === undefined) return doc(['info', 'database does not exist']);
+  const buckets = routedSeries(context, namespace)?.buckets;
   const holders = context.catalog.shards.filter(
     (shard) => shard === primary || shard.access.collection(namespace) !== undefined,
   );
@@ -107,7 +110,19 @@ export async function dropCommand(context: RouterContext, request: CommandReques
   }
   await context.catalog.dropCollection(namespace);
   context.routing.forget(namespace);
+  if (buckets !== undefined) await dropBuckets(context, request, buckets);
   return new Map();
+}
+
+/** What is left of a time-series collection on other shards than that of its view. */
+async function dropBuckets(context: RouterContext, request: CommandRequest, buckets: string): Promise<void> {
+  const body: Doc = new Map([['drop', collectionOf(buckets)]]);
+  const primary = context.primaryOf(buckets);
+  for (const shard of context.catalog.shards)
+    if (shard.access.collection(buckets) !== undefined)
+      await context.sender.run(shard, request, bodyFor(shard, primary, body));
+  await context.catalog.dropCollection(buckets);
+  context.routing.forget(buckets);
 }
 
 const namespaceNotFound = 26;
@@ -150,6 +165,8 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   const from = requiredText(request.body, 'renameCollection');
   const to = requiredText(request.body, 'to');
   if (from === to) throw new CommandError(20, 'IllegalOperation', "Can't rename a collection to itself");
+  if (seriesNamespaceOf(from) !== undefined)
+    throw new CommandError(20, 'IllegalOperation', 'Renaming system.buckets collections is not allowed');
   if (
     context.version.atLeast(8, 0) &&
     databaseOf(from) !== databaseOf(to) &&

@@ -47,9 +47,11 @@ export function withViewCollation(body: Doc, { collation }: ResolvedView): Doc {
   return new Map(body).set('collation', collation);
 }
 
-/** The same, for views that one shard cannot answer alone, because their collection is sharded. */
+/** The same, for views that one shard cannot answer alone, because their collection is sharded or was moved. */
 export function resolveShardedView(context: RouterContext, namespace: string): ResolvedView | undefined {
   if (context.routing.collection(namespace) !== undefined) return undefined;
   const resolved = resolveView(context, namespace);
-  return resolved === undefined || context.catalog.collection(resolved.namespace) === undefined ? undefined : resolved;
+  const base = resolved?.namespace ?? '';
+  const isElsewhere = context.catalog.collection(base) !== undefined || context.catalog.movedTo(base) !== undefined;
+  return isElsewhere ? resolved : undefined;
 }

@@ -4,7 +4,7 @@ import type { ClusterShard } from '../../config/cluster-shard.js';
 import { initialChunks } from '../../config/initial-chunks.js';
 import { ShardKeyPattern } from '../../config/shard-key.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, requiredText } from '../../node/doc-fields.js';
+import { doc, docOf, requiredText } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import type { CollectionFacts } from '../../shard/shard-access.js';
@@ -125,6 +125,7 @@ async function place(context: RouterContext, move: Move, documents: readonly Uin
     unique: false,
     defaultCollation: undefined,
     noBalance: false,
+    timeseries: docOf(facts.options.get('timeseries')),
     chunks,
   };
   await context.catalog.saveMoved({ ...entry, epoch: new ObjectId(), timestamp: time, changedMs: Date.now() });

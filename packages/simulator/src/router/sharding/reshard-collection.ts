@@ -1,4 +1,4 @@
-import { Binary, Long, ObjectId, UUID } from 'bson';
+import { Binary, Int32, Long, ObjectId, UUID } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ChunkMap } from '../../config/chunk-map.js';
@@ -11,6 +11,7 @@ import { databaseOf } from '../../node/namespace.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
+import { seriesNamespaceOf } from '../../time-series/bucketing.js';
 import { indexName, servesKey } from './shard-collection.js';
 
 /** Default number of chunks until 7.1 (manual: `reshardCollection`). */
@@ -24,6 +25,8 @@ const chunksDefault = 90;
 export async function reshardCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const { body } = request;
   const collection = context.catalog.sharded(requiredText(body, 'reshardCollection'));
+  if (collection.timeseries !== undefined && !context.version.atLeast(8, 0))
+    throw new CommandError(238, 'NotImplemented', 'reshardCollection command is not supported for time-series');
   const key = ShardKeyPattern.parse(docOrEmpty(body.get('key')));
   refuseOptions(body);
   if (key.equals(collection.key) && !isTrue(body.get('forceRedistribution'))) return new Map();
@@ -116,7 +119,7 @@ function replaceData(
   const served = facts.indexes.some((index) => servesKey(index, key));
   const indexes = served
     ? facts.indexes
-    : [...facts.indexes, doc(['v', facts.indexes[0]?.get('v') ?? null], ['key', key.doc], ['name', indexName(key)])];
+    : [...facts.indexes, doc(['v', new Int32(2)], ['key', key.doc], ['name', indexName(key.doc)])];
   for (const shard of catalog.shards) {
     const received = documents.filter((document) => chunks.holderOf(key.keyOf(document)) === shard.id);
     if (chunks.shards.includes(shard.id)) copyAside(shard, { ...facts, indexes }, uuid, received);
@@ -127,7 +130,8 @@ function replaceData(
 
 /** Where servers store the copy of a collection until it replaces the collection. */
 export function besideOf({ namespace, uuid }: Pick<CollectionFacts, 'namespace' | 'uuid'>): string {
-  return `${databaseOf(namespace)}.system.resharding.${uuid.toUUID().toString()}`;
+  const ofBuckets = seriesNamespaceOf(namespace) === undefined ? '' : 'buckets.';
+  return `${databaseOf(namespace)}.system.${ofBuckets}resharding.${uuid.toUUID().toString()}`;
 }
 
 /** Creates the copy of a collection on a shard, under a UUID of its own, without an event. */

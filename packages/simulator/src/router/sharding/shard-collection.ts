@@ -12,7 +12,10 @@ import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { documentText } from '../../bson/text.js';
 import type { CollectionFacts } from '../../shard/shard-access.js';
+import { timeSeriesOf } from '../../time-series/bucketing.js';
+import { shardKeyIndex } from '../../time-series/translation.js';
 import type { RouterContext } from '../router-context.js';
+import { refuseTimeOfZone } from '../target/series-targets.js';
 
 /**
  * `shardCollection`: creates the collection and its shard-key index where missing, and places its first chunks.
@@ -41,6 +44,10 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const before = primary.access.collection(namespace);
   const zones = context.catalog.zonesOf(namespace);
   refuseOtherZones(key, zones);
+  refuseTimeOfZone(
+    { timeseries: docOf(before?.options.get('timeseries')) },
+    zones.flatMap(({ minDocument, maxDocument }) => [minDocument, maxDocument]),
+  );
   refuseChunkCount(request.body, key, before);
   refusePresplit(request.body, key, zones);
   if (before !== undefined) refuseCollection(before, request.body, key);
@@ -197,7 +204,9 @@ async function prepareCollection(
     await context.sender.run(primary, request, doc(['create', collectionOf(namespace)]), { db });
   const indexes = before?.indexes ?? primary.access.collection(namespace)?.indexes ?? [];
   if (indexes.some((index) => servesKey(index, key)) && (!unique || hasUnique(indexes, namespace, key))) return;
-  const spec = doc(['key', key.doc], ['name', indexName(key)]);
+  const series = before === undefined ? undefined : timeSeriesOf(before.options);
+  const fields = series === undefined ? key.doc : shardKeyIndex(series, key.doc, context.version);
+  const spec = doc(['key', fields], ['name', indexName(fields)]);
   if (unique) spec.set('unique', true);
   if (before?.options.has('collation') === true) spec.set('collation', doc(['locale', 'simple']));
   await context.sender.run(primary, request, doc(['createIndexes', collectionOf(namespace)], ['indexes', [spec]]), {
@@ -221,8 +230,8 @@ function hasUnique(indexes: readonly Doc[], namespace: string, key: ShardKeyPatt
 }
 
 /** The name of an index that is made for a shard key. */
-export function indexName(key: ShardKeyPattern): string {
-  return [...key.doc]
+export function indexName(key: Doc): string {
+  return [...key]
     .map(([field, value]) => `${field}_${value === 'hashed' ? 'hashed' : String(numberOf(value))}`)
     .join('_');
 }
@@ -273,6 +282,7 @@ async function placeChunks(
     timestamp,
     changedMs: Date.now(),
     noBalance: false,
+    timeseries: docOf(facts.options.get('timeseries')),
     chunks,
   };
   for (const id of chunks.shards)

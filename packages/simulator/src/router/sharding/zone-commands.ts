@@ -9,6 +9,7 @@ import { docOf, requiredText } from '../../node/doc-fields.js';
 import { isHashBound } from '../../config/shard-key.js';
 import { refuseUnstorable } from '../../config/storable-key.js';
 import type { RouterContext } from '../router-context.js';
+import { refuseTimeOfZone } from '../target/series-targets.js';
 
 /** `addShardToZone`. */
 export async function addShardToZoneCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -68,6 +69,8 @@ export async function updateZoneKeyRangeCommand(context: RouterContext, request:
     refuseUnstorable(min);
     refuseUnstorable(max);
     refuseNoHashes(context, namespace, min, max);
+    const sharded = context.catalog.collection(namespace);
+    if (sharded !== undefined) refuseTimeOfZone(sharded, [min, max]);
   }
   if (name === undefined) await context.catalog.removeZoneRange(namespace, minDocument, maxDocument);
   else await context.catalog.addZoneRange({ id: new ObjectId(), namespace, minDocument, maxDocument, zone: name });

@@ -1,4 +1,5 @@
 import { CommandError, type CommandRequest } from '../../node/command.js';
+import { resolveView } from '../read/views.js';
 import type { RouterContext } from '../router-context.js';
 import { ConvertedUpdateError } from '../write/converted-update-error.js';
 
@@ -56,6 +57,7 @@ export async function retriedWhenStale<T>(
     } catch (error) {
       if (!isStale(error)) throw error;
       context.routing.forget(namespace);
+      context.routing.forget(resolveView(context, namespace)?.namespace ?? namespace);
       if (retry >= staleRetriesMax || !canRepeat(request)) throw error;
     }
   }

@@ -12,4 +12,6 @@ export interface BulkWrite {
   readonly statements: readonly Uint8Array[];
   readonly ordered: boolean;
   readonly outcome: WriteOutcome;
+  /** True where the statements are about measurements, not about the buckets of the namespace. */
+  readonly isOfSeries: boolean;
 }

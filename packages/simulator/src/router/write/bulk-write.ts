@@ -6,6 +6,7 @@ import type { ServerVersion } from '../../node/server-version.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import type { RoutingPicture } from '../target/routing-table.js';
+import { isOfSeries } from '../target/series-targets.js';
 import { staleConfigError, staleRetriesMax } from '../target/stale-routing.js';
 import type { BulkWrite } from './bulk-write-state.js';
 import { runPart } from './run-part.js';
@@ -33,6 +34,7 @@ export async function bulkWrite(context: RouterContext, request: CommandRequest,
     statements,
     ordered: request.body.get('ordered') !== false,
     outcome,
+    isOfSeries: isOfSeries(request),
   };
   let pending = await runRound(bulk, statements.keys());
   for (let retry = 0; pending.length > 0 && !(bulk.ordered && outcome.failed); retry += 1) {
@@ -110,13 +112,13 @@ function pictureFor(bulk: BulkWrite, indexes: readonly number[]): RoutingPicture
 }
 
 function canTarget(
-  { context, kind, request, statements }: BulkWrite,
+  { context, kind, request, statements, isOfSeries: ofSeries }: BulkWrite,
   collection: ShardedCollection,
   indexes: readonly number[],
 ): boolean {
   const find = findShardFor(context, routerVariables(context, request));
   try {
-    for (const index of indexes) targetStatement(collection, kind, statements[index] as Uint8Array, find);
+    for (const index of indexes) targetStatement(collection, kind, statements[index] as Uint8Array, find, ofSeries);
     return true;
   } catch (error) {
     if (error instanceof CommandError) return false;

@@ -36,7 +36,7 @@ export function* splitByShard(
     const statement = statements[index] as Uint8Array;
     let targeted: TargetedStatement;
     try {
-      targeted = targetStatement(collection, bulk.kind, statement, find);
+      targeted = targetStatement(collection, bulk.kind, statement, find, bulk.isOfSeries);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
       if (ordered && last !== undefined) yield last;

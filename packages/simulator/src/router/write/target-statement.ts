@@ -10,6 +10,10 @@ import { documentText } from '../../bson/text.js';
 import { equalityFields } from '../../query/bounds.js';
 import { exactValues } from '../target/exact-values.js';
 import { type QueryTarget, targetQuery } from '../target/query-targeting.js';
+import { keyDocument, seriesOf } from '../target/series-targets.js';
+import { unsimulated } from '../../node/unsimulated.js';
+import type { TimeSeries } from '../../time-series/bucketing.js';
+import { targetingFilter } from '../../time-series/translation.js';
 import type { FindShard } from './shard-of-match.js';
 import { mayChangeShardKey, mayInsertElsewhere } from './shard-key-change.js';
 import { statementDocument, type WriteKind } from './write-statements.js';
@@ -27,6 +31,7 @@ export interface TargetedStatement {
 /**
  * Finds the shards of one statement of a bulk write.
  * @param find looks for the document of a statement that names no shard; undefined refuses it
+ * @param ofSeries whether the statement is about measurements, not about the buckets of the collection
  * @throws CommandError 61 or 72 when a statement for one document has no single target
  */
 export function targetStatement(
@@ -34,7 +39,10 @@ export function targetStatement(
   kind: WriteKind,
   statement: Uint8Array,
   find?: FindShard,
+  ofSeries = false,
 ): TargetedStatement {
+  const series = ofSeries ? seriesOf(collection) : undefined;
+  if (series !== undefined) return targetMeasurements(collection, series, kind, statement);
   if (kind === 'insert') return targetInsert(collection, statement);
   const filter = docOrEmpty(field(statement, 'q'));
   const target = targetQuery(collection, filter, field(statement, 'collation'));
@@ -45,6 +53,23 @@ export function targetStatement(
   const inserts = kind === 'update' && isTrue(field(statement, 'upsert')) && mayInsertElsewhere(collection, statement);
   const mayMove = inserts || (isSingle && mayChangeShardKey(collection, statement));
   return { bytes: statement, shards, mayMove, isFound: found !== undefined };
+}
+
+/** Measurements go where their bucket is; what is said of many of them, to the shards of the metadata. */
+function targetMeasurements(
+  collection: ShardedCollection,
+  series: TimeSeries,
+  kind: WriteKind,
+  statement: Uint8Array,
+): TargetedStatement {
+  if (kind === 'insert')
+    return { bytes: statement, shards: [ownerOf(collection, keyDocument(series, statement))], mayMove: false };
+  const filter = targetingFilter(series, docOrEmpty(field(statement, 'q')));
+  const { shards } = targetQuery(collection, filter, field(statement, 'collation'));
+  const isSingle = kind === 'update' ? !isTrue(field(statement, 'multi')) : numberOf(field(statement, 'limit')) === 1;
+  if (isSingle && kind === 'delete' && shards.length > 1)
+    throw unsimulated('the delete of one measurement that may lie on several shards');
+  return { bytes: statement, shards: isSingle ? shards.slice(0, 1) : shards, mayMove: false };
 }
 
 function field(statement: Uint8Array, name: string): Value | undefined {

@@ -17,6 +17,8 @@ import { filteredAccess } from '../read/read-concern.js';
 import { OPLOG_NAMESPACE, oplogDocuments } from '../oplog/oplog-documents.js';
 import { queryDocuments } from '../read/query.js';
 import { sourceStageDocuments } from '../read/source-stages.js';
+import { timeSeriesOf } from '../../time-series/bucketing.js';
+import { bucketIndexKey } from '../../time-series/translation.js';
 import type { View } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
 import { writeStage } from '../write/pipeline-output.js';
@@ -237,7 +239,7 @@ function pipelineDocuments(
     projection: undefined,
     skip: 0,
     limit: Infinity,
-    hint: context.request.body.get('hint'),
+    hint: hintOf(context, collection, stages),
     min: undefined,
     max: undefined,
     collation,
@@ -249,6 +251,18 @@ function pipelineDocuments(
   if (first?.has('$sample') !== true) return encoded(run(decoded(found)));
   // Compiled above, it draws all of the documents that were drawn here.
   return encoded(run(decoded(drawn(present(found), sampleSize(first.get('$sample') ?? null)))));
+}
+
+/** A hint by the key of an index over measurements is one over the buckets that the view reads. */
+function hintOf(
+  { request, state }: CommandContext,
+  { options }: Collection,
+  [first]: readonly Doc[],
+): Value | undefined {
+  const hint = request.body.get('hint');
+  const series = first?.has('$_internalUnpackBucket') === true ? timeSeriesOf(options) : undefined;
+  if (series === undefined || !(hint instanceof Map) || hint.has('$natural')) return hint;
+  return bucketIndexKey(series, hint, state.version) ?? hint;
 }
 
 function ownCollation(context: CommandContext, collection: Collection | undefined): ReadCollation {

@@ -13,6 +13,7 @@ import { createCollection, refuseInvalidName } from '../write/collection-access.
 import { buildIndexes } from '../index-spec/build.js';
 import { refuseView } from '../write/refuse-view.js';
 import { collectionOptions, inOptionOrder } from './create.js';
+import { seriesNamespaceOf } from '../../time-series/bucketing.js';
 import { requireExpectedCollection } from './expected-collection.js';
 import { dropCollection, killCursorsOf, removeCollection } from './drop.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
@@ -26,6 +27,8 @@ export function renameCollection(context: CommandContext): Doc {
     throw failure.typeMismatch("BSON field 'renameCollection.to' is the wrong type, expected type 'string'");
   refuseInvalidName(to);
   if (from === to) throw new CommandError(20, 'IllegalOperation', "Can't rename a collection to itself");
+  if (seriesNamespaceOf(from) !== undefined)
+    throw new CommandError(20, 'IllegalOperation', 'Renaming system.buckets collections is not allowed');
   const source = state.catalog.collection(from);
   requireExpectedCollection(context, from, source);
   if (source === undefined) {

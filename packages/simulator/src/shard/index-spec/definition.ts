@@ -10,7 +10,7 @@ import type { IndexDefinition } from '../storage/collection-index.js';
 import type { IndexField } from '../storage/index-keys.js';
 
 /** Kinds of index that have a description but hold no keys here. */
-const DESCRIBED_ONLY: ReadonlySet<string> = new Set(['text', '2d', '2dsphere', 'geoHaystack']);
+const DESCRIBED_ONLY: ReadonlySet<string> = new Set(['text', '2d', '2dsphere', '2dsphere_bucket', 'geoHaystack']);
 
 /** The description of the `_id` index of a collection that is not clustered. */
 export function idIndexSpec(): Doc {

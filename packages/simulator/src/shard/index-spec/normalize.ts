@@ -94,7 +94,8 @@ function refuseInvalidExpiry(requested: Doc, key: Doc, expiryMax: number): void 
       `TTL index 'expireAfterSeconds' option ${range}index spec: ${documentText(requested)}`,
     );
   }
-  if (seconds !== undefined && key.size > 1) {
+  // What expires by the time of measurements has an index over two times of buckets.
+  if (seconds !== undefined && key.size > 1 && !requested.has('originalSpec')) {
     const rule = 'TTL indexes are single-field indexes, compound indexes do not support TTL';
     throw new CommandError(67, 'CannotCreateIndex', `${rule}. Index spec: ${documentText(requested)}`);
   }

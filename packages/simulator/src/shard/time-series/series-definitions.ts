@@ -3,6 +3,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { collectionOf } from '../../node/namespace.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { unsimulated } from '../../node/unsimulated.js';
 import { widenedBucketing } from '../../time-series/bucketing.js';
 import { bucketIndexKey, bucketIndexSpec, seriesIndexSpec } from '../../time-series/translation.js';
@@ -14,6 +15,7 @@ import { completeReply } from '../cursor/cursor-reply.js';
 import { failure } from '../failure.js';
 import { refuseInvalidSpecs } from '../index-spec/normalize.js';
 import { modifyOperation } from '../oplog/ddl-operations.js';
+import type { View } from '../storage/catalog.js';
 import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
 import { unpackStage } from './create-series.js';
@@ -162,19 +164,19 @@ function withMetadata(options: Doc, mixes: boolean): Doc {
 function showInView({ state, request }: CommandContext, { namespace }: SeriesTarget, options: Doc): void {
   const view = state.catalog.view(namespace);
   if (view === undefined) return;
-  const shown = seriesOptions(view.options, options);
-  const changed = { ...view, options: shown, pipeline: [unpackStage(shown, state.version)] };
+  const changed = changedView(view, options, state.version);
   if (request.body.has('timeseries')) storeView(state, changed);
   else state.catalog.addView(changed);
 }
 
-/** The options of a time-series collection as those of its buckets have changed. */
-export function seriesOptions(before: Doc, ofBuckets: Doc): Doc {
+/** The view of a time-series collection whose buckets have other options now. */
+export function changedView(view: View, ofBuckets: Doc, version: ServerVersion): View {
   const names = ['expireAfterSeconds', 'timeseries'];
-  return new Map([
-    ...[...before].filter(([name]) => !names.includes(name)),
+  const options: Doc = new Map([
+    ...[...view.options].filter(([name]) => !names.includes(name)),
     ...[...ofBuckets].filter(([name]) => names.includes(name)),
   ]);
+  return { ...view, options, pipeline: [unpackStage(options, version)] };
 }
 
 /** `collStats` of a time-series collection: the sizes of its buckets. */

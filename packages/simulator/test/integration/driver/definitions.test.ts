@@ -96,13 +96,15 @@ describe('databases, collections and indexes with the official driver', () => {
     expect(await client.db('definitions_files').collection('fs.chunks').countDocuments()).toBe(0);
   });
 
-  it('lists a time-series collection by its type', async () => {
+  it('lists a time-series collection by its type, and stores measurements there', async () => {
     const db = client.db('definitions_series');
     await db.createCollection('weather', {
       timeseries: { timeField: 'at', metaField: 'place', granularity: 'minutes' },
     });
     expect((await db.listCollections({ name: 'weather' }).toArray())[0]).toMatchObject({ type: 'timeseries' });
-    await expect(db.collection('weather').findOne()).rejects.toMatchObject({ code: 115 });
+    const at = new Date(1_700_000_000_000);
+    await db.collection('weather').insertMany([{ at, place: 'a', rain: 1 }]);
+    expect(await db.collection('weather').findOne({}, { projection: { _id: 0 } })).toEqual({ at, place: 'a', rain: 1 });
   });
 
   it('renames and drops', async () => {

@@ -64,6 +64,22 @@ describe('built-in roles', () => {
     expect(privileges.allows(namespaceResource('other', 'system.views'), 'insert')).toBe(false);
   });
 
+  it('on buckets of time series come with roles on any database only', () => {
+    const buckets = namespaceResource('a', 'system.buckets.t');
+    for (const role of ['read', 'readWrite', 'dbOwner']) expect(allowed('a', role).allows(buckets, 'find')).toBe(false);
+    for (const role of ['readAnyDatabase', 'backup']) {
+      expect(allowed('admin', role).allows(buckets, 'find')).toBe(true);
+      expect(allowed('admin', role).allows(buckets, 'insert')).toBe(false);
+    }
+    for (const action of ['insert', 'collMod', 'createIndex', 'bypassDocumentValidation'])
+      expect(allowed('admin', 'restore').allows(buckets, action)).toBe(true);
+    for (const action of ['update', 'remove']) {
+      expect(allowed('admin', 'restore').allows(buckets, action)).toBe(false);
+      expect(allowed('admin', 'readWriteAnyDatabase').allows(buckets, action)).toBe(true);
+    }
+    expect(allowed('admin', 'clusterManager').allows(buckets, 'moveChunk')).toBe(true);
+  });
+
   it('let __system do everything, and root almost', () => {
     expect(allowed('admin', '__system').allows(namespaceResource('local', 'oplog.rs'), 'remove')).toBe(true);
     expect(allowed('admin', 'root').allows(namespaceResource('local', 'system.replset'), 'remove')).toBe(false);

@@ -233,6 +233,17 @@ describe('a bucket with types that do not go together', () => {
   });
 });
 
+describe('a collection made with the flag of mixed types', () => {
+  it('takes such buckets', async () => {
+    using fixture = new SeriesFixture('8.0');
+    const configString = 'app_metadata=(timeseriesBucketsMayHaveMixedSchemaData=true)';
+    const storageEngine = { wiredTiger: { configString } };
+    await fixture.run('db', { create: 'series', timeseries: { timeField: 't', metaField: 'm' }, storageEngine });
+    const mixed = openBucket(new ObjectId(), { times: [first, first + 1], values: [new Int32(1), 'x'] });
+    expect(await fixture.json('db', { insert: 'system.buckets.series', documents: [mixed] })).toMatchObject({ n: 1 });
+  });
+});
+
 describe('buckets by their own name', () => {
   it('are validated in their structure unless that is bypassed', async () => {
     using fixture = await SeriesFixture.of('8.0');
