@@ -1,9 +1,9 @@
 import { idleProgress, migrationStates, type Progress } from '@convoy/api/contract/progress';
-import { aggregateProgress } from '@convoy/coordinator/progress/aggregate';
+import { aggregateProgress } from '@convoy/coordinator/director/aggregate';
 import { CoordinatorMetrics } from '@convoy/coordinator/server/fleet-metrics';
 import { Metrics } from '@convoy/instance/metrics/metrics';
 import { publishProgress } from '@convoy/instance/metrics/publish-metrics';
-import { NOW_MS, snapshot } from '../../packages/coordinator/test/unit/progress/snapshots.js';
+import { NOW_MS, snapshot } from '../../packages/coordinator/test/unit/director/snapshots.js';
 
 const side = {
   estimatedDocumentCount: 10,

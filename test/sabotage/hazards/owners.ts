@@ -298,7 +298,7 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the check of a command that comes through Redis',
-        file: 'packages/api/src/http/accept-command.ts',
+        file: 'packages/api/src/http/contract-routes.ts',
         symbol: 'acceptCommand',
         find: '  parseCommandBody(body ?? {});\n',
         replace: '',

@@ -6,8 +6,8 @@ import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
-import type { Acceptance, ContractService } from '@convoy/api/http/contract-service';
-import type { FleetDirector } from './fleet-director.js';
+import type { Acceptance, ContractService } from '@convoy/api/http/contract-routes';
+import type { CommandOutcome, FleetDirector } from './fleet-director.js';
 import { refuseEmptyFleet } from './recipients.js';
 
 /** Runs a command by name. */
@@ -70,21 +70,15 @@ export class DirectorService implements ContractService<FleetProgress> {
     yield* matching.slice(0, limit);
   }
 
+  /** @throws ConvoyError that lists each instance's reply, besides those of `FleetDirector.command` */
   #send(name: CommandName, body: unknown): Promise<Acceptance> {
-    return this.timed(name, () => this.director.commandAll(name, body));
+    return this.timed(name, async () => {
+      const outcome = await this.director.command(name, body);
+      const failure = outcomeFailure(outcome);
+      if (failure !== null) throw failure;
+      return { waitingFor: outcome.waitingFor };
+    });
   }
-}
-
-/** The outcome of a fleet command. */
-export interface CommandOutcome {
-  readonly commandId: string;
-  readonly name: CommandName;
-  /** True when every instance that answered accepted it, and it is recorded for the others. */
-  readonly success: boolean;
-  /** Replies by instance id. */
-  readonly results: ReadonlyMap<string, CommandResult>;
-  /** Instances without a reply that take the recorded command by themselves. */
-  readonly waitingFor: readonly string[];
 }
 
 /**

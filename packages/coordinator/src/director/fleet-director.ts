@@ -1,28 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
-import type { Warning } from '@convoy/api/contract/progress';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
-import { type DetailTopic, fleetTopics, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
-import type { Acceptance } from '@convoy/api/http/contract-service';
 import { systemTime } from '@convoy/api/time/time-source';
-import { CommandSender } from '../fleet/command-sender.js';
-import { type FleetLink, linkFleet, type FleetLinkOptions } from '../fleet/fleet-link.js';
-import { FleetView } from '../fleet/fleet-view.js';
-import { RENEWALS_PER_LEASE } from '../fleet/leader-election.js';
-import { DetailsReader, StartQuestions } from '../fleet/published-details.js';
-import { RedisOutbox } from '../notifications/redis-outbox.js';
-import { aggregateProgress, type GlobalProgress } from '../progress/aggregate.js';
-import { type FleetSnapshot, membersOf } from '../progress/members.js';
-import type { RemainingEstimate } from '../progress/time-remaining.js';
-import { isOpen } from '../redis/redis-connection.js';
-import { redisExposure } from '../redis/redis-exposure.js';
-import { notSent, redisFailureReason } from '../redis/redis-failure.js';
-import type { RefusalReason } from '../redis/signature.js';
-import { PeriodicTask } from '../time/periodic-task.js';
-import { type CommandOutcome, outcomeFailure } from './director-service.js';
+import { aggregateProgress, type GlobalProgress } from './aggregate.js';
+import type { FleetConsole } from './fleet-console.js';
+import { type FleetSnapshot, membersOf } from './members.js';
 import {
   answeringIds,
   LastCommands,
@@ -32,6 +19,7 @@ import {
   refuseOtherClusters,
   withoutFollowed,
 } from './recipients.js';
+import type { RemainingEstimate } from './time-remaining.js';
 
 /**
  * Time limit for the acknowledgements of all instances together: they record a command durably, which may wait for an
@@ -45,9 +33,6 @@ const SEND_MIN_MS = 5;
 /** Maximum remembered commands, for the dashboard. */
 const COMMANDS_RETAINED = 20;
 
-/** Any id finds details of which the fleet has one. */
-const FLEET_ID = 'fleet';
-
 /** An instance that is away, after those present have answered nothing in all of the time. */
 const notSentInTime: CommandResult = {
   success: false,
@@ -55,15 +40,22 @@ const notSentInTime: CommandResult = {
   errorDescription: 'The instance is away, and the others have not answered in time. Read progress, then repeat it.',
 };
 
+/** The outcome of a fleet command. */
+export interface CommandOutcome {
+  readonly commandId: string;
+  readonly name: CommandName;
+  /** True when every instance that answered accepted it, and it is recorded for the others. */
+  readonly success: boolean;
+  /** Replies by instance id. */
+  readonly results: ReadonlyMap<string, CommandResult>;
+  /** Instances without a reply that take the recorded command by themselves. */
+  readonly waitingFor: readonly string[];
+}
+
 /** A sent command with each instance's reply. */
 export interface SentCommand extends CommandOutcome {
   /** Milliseconds since 1970 of the last reply. */
   readonly at_ms: number;
-}
-
-export interface FleetDirectorOptions extends FleetLinkOptions {
-  /** Time limit for the instances' acknowledgements, in milliseconds. */
-  readonly commandLimit_ms?: number;
 }
 
 /**
@@ -71,84 +63,58 @@ export interface FleetDirectorOptions extends FleetLinkOptions {
  * at once.
  */
 export class FleetDirector {
-  /** The fleet's notifications. */
-  readonly outbox: RedisOutbox;
-  readonly #redis: FleetLink;
-  readonly #commandLimit_ms: number;
-  readonly #view: FleetView;
-  readonly #sender: CommandSender;
-  readonly #leaderTask: PeriodicTask;
   readonly #last: LastCommands;
-  readonly #details: DetailsReader;
-  readonly #questions: StartQuestions;
-  readonly #exposure: readonly Warning[];
   readonly #sent: SentCommand[] = [];
   #commandsSent = 0;
   #remaining: RemainingEstimate | null = null;
 
-  /** @throws ConvoyError `invalidConfiguration` for an invalid fleet name or an unusable TLS file */
-  constructor(options: FleetDirectorOptions) {
-    this.#redis = linkFleet(options);
-    const { connections, clock, timings } = this.#redis;
-    this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
-    this.#exposure = redisExposure(options.redis);
-    this.#details = new DetailsReader(this.#redis);
-    this.outbox = new RedisOutbox(this.#redis);
-    this.#questions = new StartQuestions(this.#redis);
-    this.#view = new FleetView(this.#redis, { hearsAll: true });
-    this.#sender = new CommandSender({ ...this.#redis, connection: connections.patient() }, options.logger);
-    this.#last = new LastCommands(clock, timings.identityLease_ms);
-    this.#leaderTask = new PeriodicTask(timings.leaderLease_ms / RENEWALS_PER_LEASE, () => this.#askForLeader());
+  /** @param commandLimit_ms time limit for the instances' acknowledgements */
+  constructor(
+    private readonly fleet: FleetConsole,
+    private readonly logger: Logger,
+    private readonly commandLimit_ms = COMMAND_LIMIT_MS,
+  ) {
+    this.#last = new LastCommands(systemTime, fleet.freshFor_ms);
   }
 
   /**
-   * Subscribes to the fleet.
-   * @throws ConvoyError `redisUnavailable`; the connections are then closed
+   * Begins to hear the fleet.
+   * @throws ConvoyError `redisUnavailable`; everything is then closed
    */
-  async open(): Promise<void> {
-    try {
-      await this.#view.open();
-    } catch (error) {
-      const explained = this.#redis.connections.explained(error);
-      await this.close();
-      throw explained;
-    }
-    this.#leaderTask.start();
+  open(): Promise<void> {
+    return this.fleet.open();
   }
 
-  /** Whether Redis responds, as far as the connection knows. */
+  close(): Promise<void> {
+    return this.fleet.close();
+  }
+
+  /** Whether the fleet can be heard and commanded, as far as this process knows. */
   isConnected(): boolean {
-    return isOpen(this.#redis.connection);
+    return this.fleet.isConnected();
   }
 
-  /** Why Redis does not respond, and what to do, as far as known; without its address. */
+  /** Why it cannot, and what to do, as far as known; without addresses. */
   get whyDisconnected(): string | null {
-    return this.#redis.connections.failureText;
+    return this.fleet.whyDisconnected;
   }
 
   /** Calls the listener after every change. Returns the function that unsubscribes. */
   watch(listener: () => void): () => void {
-    return this.#view.watchers.add(listener);
+    return this.fleet.watch(listener);
   }
 
   /** The current snapshot of the fleet. */
   snapshot(): FleetSnapshot {
-    const reports = this.#view.reports();
-    const monotonic_ms = systemTime.monotonic_ms();
-    const silent_ms = new Map(
-      [...reports.keys()].map((id) => [
-        id,
-        monotonic_ms - (this.#view.board.heardAt_ms(id) ?? Number.NEGATIVE_INFINITY),
-      ]),
-    );
+    const reports = this.fleet.reports();
     return {
       reports,
-      leader: this.#view.leader(),
-      silent_ms,
+      leader: this.fleet.leader(),
+      silent_ms: new Map([...reports.keys()].map((id) => [id, this.fleet.silent_ms(id)])),
       now_ms: systemTime.now_ms(),
       isConnected: this.isConnected(),
       whyDisconnected: this.whyDisconnected,
-      redisWarnings: [...this.#exposure, ...this.#redis.signature.warnings()],
+      redisWarnings: this.fleet.warnings(),
     };
   }
 
@@ -161,7 +127,7 @@ export class FleetDirector {
 
   /** The verifiers' mismatches, from the instance that reports most. */
   mismatches(): readonly Mismatch[] {
-    const reported = [...this.#view.reports().values()].map(({ report }) => report.mismatches ?? []);
+    const reported = [...this.fleet.reports().values()].map(({ report }) => report.mismatches ?? []);
     return reported.reduce((most, one) => (one.length > most.length ? one : most), []);
   }
 
@@ -182,7 +148,7 @@ export class FleetDirector {
    * other clusters configured, `redisUnavailable` when nothing was sent
    */
   async command(name: CommandName, body: unknown, commandId: string = randomUUID()): Promise<CommandOutcome> {
-    const until_ms = systemTime.monotonic_ms() + this.#commandLimit_ms;
+    const until_ms = systemTime.monotonic_ms() + this.commandLimit_ms;
     const snapshot = this.snapshot();
     const members = membersOf(snapshot);
     const ids = [...members.registeredIds, ...members.missingIds];
@@ -198,7 +164,7 @@ export class FleetDirector {
     const success = [...results.values()].every((result) => result.success);
     const outcome = { commandId, name, success, results, waitingFor };
     this.#note(outcome);
-    this.#redis.logger.info(
+    this.logger.info(
       { event: 'commandSent', command: name, commandId, instances: ids.length, success, waitingFor },
       'command sent to the fleet',
     );
@@ -216,23 +182,9 @@ export class FleetDirector {
     const left_ms = Math.ceil(until_ms - systemTime.monotonic_ms());
     if (left_ms <= SEND_MIN_MS)
       return new Map(ids.map((id) => [id, open.includes(id) ? notSentInTime : { success: true }]));
-    const sent = await this.#sender.send(command, open, left_ms).catch((error: unknown) => {
-      throw notSent(error, command.name, this.whyDisconnected);
-    });
+    const sent = await this.fleet.send(command, open, left_ms);
     this.#last.note(command.name, sent);
     return new Map(ids.map((id) => [id, sent.get(id) ?? { success: true as const }]));
-  }
-
-  /**
-   * Like `command`, for callers that want success or one failure.
-   * @returns the instances that it is recorded for
-   * @throws ConvoyError that lists each instance's result, besides those of `command`
-   */
-  async commandAll(name: CommandName, body: unknown): Promise<Acceptance> {
-    const outcome = await this.command(name, body);
-    const failure = outcomeFailure(outcome);
-    if (failure !== null) throw failure;
-    return { waitingFor: outcome.waitingFor };
   }
 
   /** The last commands that this process sent, oldest first. */
@@ -244,8 +196,10 @@ export class FleetDirector {
    * Published details of a topic by instance id.
    * @throws ConvoyError `redisUnavailable`
    */
-  details<Topic extends DetailTopic>(topic: Topic): Promise<Map<string, PublishedDetails[Topic]>> {
-    return this.#details.read(topic, fleetTopics.includes(topic) ? [FLEET_ID] : [...this.#view.reports().keys()]);
+  async details<Topic extends DetailTopic>(topic: Topic): Promise<Map<string, PublishedDetails[Topic]>> {
+    const found = new Map<string, PublishedDetails[Topic]>();
+    for await (const [id, details] of this.fleet.details(topic)) found.set(id, details);
+    return found;
   }
 
   /**
@@ -253,8 +207,7 @@ export class FleetDirector {
    * @throws ConvoyError `redisUnavailable`
    */
   async *namespaceDetails(): AsyncGenerator<PublishedDetails['namespaces']> {
-    for await (const [, publishDetails] of this.#details.each('namespaces', [...this.#view.reports().keys()]))
-      yield publishDetails;
+    for await (const [, details] of this.fleet.details('namespaces')) yield details;
   }
 
   /**
@@ -262,7 +215,7 @@ export class FleetDirector {
    * @throws ConvoyError `redisUnavailable`
    */
   logDetails(): AsyncGenerator<[id: string, details: PublishedDetails['logs']]> {
-    return this.#details.each('logs', [...this.#view.reports().keys()]);
+    return this.fleet.details('logs');
   }
 
   /**
@@ -270,13 +223,13 @@ export class FleetDirector {
    * the details of the topic, under the question's id.
    * @throws ConvoyError `redisUnavailable`
    */
-  async ask(topic: QuestionTopic, question: StartQuestion): Promise<void> {
-    await this.#questions.put(topic, question);
+  ask(topic: QuestionTopic, question: StartQuestion): Promise<void> {
+    return this.fleet.ask(topic, question);
   }
 
   /** Number of messages without a valid signature, by reason. */
-  refusedMessages(): ReadonlyMap<RefusalReason, number> {
-    return this.#redis.signature.refused();
+  refusedMessages(): ReadonlyMap<string, number> {
+    return this.fleet.refusedMessages();
   }
 
   /** Number of commands that this process sent. */
@@ -288,22 +241,5 @@ export class FleetDirector {
     this.#commandsSent += 1;
     this.#sent.push({ ...outcome, at_ms: systemTime.now_ms() });
     if (this.#sent.length > COMMANDS_RETAINED) this.#sent.shift();
-  }
-
-  async close(): Promise<void> {
-    await this.#leaderTask.stop();
-    await this.#view.close();
-    this.#redis.connections.close();
-  }
-
-  async #askForLeader(): Promise<void> {
-    try {
-      await this.#view.refreshLeader();
-    } catch (error) {
-      this.#redis.logger.debug(
-        { event: 'leaderUnknown', reason: redisFailureReason(error) },
-        'cannot read the leader lease',
-      );
-    }
   }
 }

@@ -5,8 +5,8 @@ import { startRequestSchema } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, FleetCommand, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { TimeSource } from '@convoy/api/time/time-source';
-import type { FleetSnapshot, Members } from '../progress/members.js';
-import { causeOf } from '../progress/warnings.js';
+import type { FleetSnapshot, Members } from './members.js';
+import { causeOf } from './warnings.js';
 
 /**
  * The instances that can answer a command now. The others get it from the migration's record. Instances refuse a

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import type { Watchers } from '@convoy/api/fleet/watchers';
 import type { TimeSource } from '@convoy/api/time/time-source';
-import { expectedIdsOf } from '../progress/members.js';
+import { expectedIdsOf } from '../director/members.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import { Pace } from '../time/pace.js';
 import { PeriodicTask } from '../time/periodic-task.js';

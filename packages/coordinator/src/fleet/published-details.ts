@@ -59,40 +59,23 @@ export class DetailsWriter {
   }
 }
 
-/** Reads published details. */
-export class DetailsReader {
-  constructor(private readonly redis: SignedRedis) {}
-
-  /**
-   * The latest details of each instance, by id, without missing and unreadable ones.
-   * @throws ConvoyError `redisUnavailable`
-   */
-  async read<Topic extends DetailTopic>(
-    topic: Topic,
-    ids: readonly string[],
-  ): Promise<Map<string, PublishedDetails[Topic]>> {
-    const found = new Map<string, PublishedDetails[Topic]>();
-    for await (const [id, details] of this.each(topic, ids)) found.set(id, details);
-    return found;
-  }
-
-  /**
-   * The same one after the other, for details that are large together.
-   * @throws ConvoyError `redisUnavailable`
-   */
-  async *each<Topic extends DetailTopic>(
-    topic: Topic,
-    ids: readonly string[],
-  ): AsyncGenerator<[id: string, details: PublishedDetails[Topic]]> {
-    if (ids.length === 0) return;
-    const { connection, keys, signature, limit_ms } = this.redis;
-    const stored = ids.map((id) => keys.details(topic, ownerOf(topic, id)));
-    const texts = await callRedis(connection.mgetBuffer(stored), limit_ms);
-    for (const [at, id] of ids.entries()) {
-      const packed = texts[at] ?? null;
-      const details = packed === null ? null : await decodeDetails(signature, topic, ownerOf(topic, id), packed);
-      if (details !== null) yield [id, details];
-    }
+/**
+ * The latest details of each instance, with its id, without missing and unreadable ones. One after the other: they are
+ * large together.
+ * @throws ConvoyError `redisUnavailable`
+ */
+export async function* readDetails<Topic extends DetailTopic>(
+  { connection, keys, signature, limit_ms }: SignedRedis,
+  topic: Topic,
+  ids: readonly string[],
+): AsyncGenerator<[id: string, details: PublishedDetails[Topic]]> {
+  if (ids.length === 0) return;
+  const stored = ids.map((id) => keys.details(topic, ownerOf(topic, id)));
+  const texts = await callRedis(connection.mgetBuffer(stored), limit_ms);
+  for (const [at, id] of ids.entries()) {
+    const packed = texts[at] ?? null;
+    const details = packed === null ? null : await decodeDetails(signature, topic, ownerOf(topic, id), packed);
+    if (details !== null) yield [id, details];
   }
 }
 
@@ -115,25 +98,29 @@ async function decodeDetails<Topic extends DetailTopic>(
 /** A question is forgotten after this time: listing ten thousand collections takes minutes on a slow cluster. */
 const QUESTION_RETAINED_MS = 600_000;
 
-/** The latest question of each topic, in Redis. */
-export class StartQuestions {
-  constructor(private readonly redis: SignedRedis) {}
+/**
+ * Stores a question before a start, whose answer is among the details of its topic. An earlier one is forgotten.
+ * @throws ConvoyError `redisUnavailable`
+ */
+export async function askQuestion(
+  { connection, keys, signature, limit_ms }: SignedRedis,
+  topic: QuestionTopic,
+  question: StartQuestion,
+): Promise<void> {
+  const text = signature.seal('question', [topic], JSON.stringify(question));
+  await callRedis(connection.set(keys.question(topic), text, 'PX', QUESTION_RETAINED_MS), limit_ms);
+}
 
-  /** @throws ConvoyError `redisUnavailable` */
-  async put(topic: QuestionTopic, question: StartQuestion): Promise<void> {
-    const { connection, keys, signature, limit_ms } = this.redis;
-    const text = signature.seal('question', [topic], JSON.stringify(question));
-    await callRedis(connection.set(keys.question(topic), text, 'PX', QUESTION_RETAINED_MS), limit_ms);
-  }
-
-  /**
-   * @returns null without a question of this fleet that this release understands
-   * @throws ConvoyError `redisUnavailable`
-   */
-  async read(topic: QuestionTopic): Promise<StartQuestion | null> {
-    const { connection, keys, signature, limit_ms } = this.redis;
-    const text = await callRedis(connection.get(keys.question(topic)), limit_ms);
-    const opened = text === null ? null : signature.open('question', [topic], text, 'any');
-    return opened === null ? null : parsed(startQuestionSchema, opened);
-  }
+/**
+ * The latest question of a topic.
+ * @returns null without a question of this fleet that this release understands
+ * @throws ConvoyError `redisUnavailable`
+ */
+export async function readQuestion(
+  { connection, keys, signature, limit_ms }: SignedRedis,
+  topic: QuestionTopic,
+): Promise<StartQuestion | null> {
+  const text = await callRedis(connection.get(keys.question(topic)), limit_ms);
+  const opened = text === null ? null : signature.open('question', [topic], text, 'any');
+  return opened === null ? null : parsed(startQuestionSchema, opened);
 }

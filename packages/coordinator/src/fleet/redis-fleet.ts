@@ -11,18 +11,18 @@ import type {
 import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import { systemTime } from '@convoy/api/time/time-source';
-import { causeOf } from '../progress/warnings.js';
+import { causeOf } from '../director/warnings.js';
 import { isOpen, type RedisConnection } from '../redis/redis-connection.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import { refusalReasons } from '../redis/signature.js';
 import { CommandLedger, CommandWorker } from './command-worker.js';
-import { type FleetLink, linkFleet, type FleetLinkOptions } from './fleet-link.js';
+import { type FleetLink, type FleetLinkOptions, linkFleet } from './fleet-link.js';
 import { FleetView } from './fleet-view.js';
 import { Heartbeat } from './heartbeat.js';
 import { IdentityLease } from './identity-lease.js';
 import { LeaderElection, mayLead, RENEWALS_PER_LEASE } from './leader-election.js';
 import { LeaderLease } from './leader-lease.js';
-import { DetailsWriter, StartQuestions } from './published-details.js';
+import { DetailsWriter, readQuestion } from './published-details.js';
 
 /** State between join and leave. */
 interface Membership {
@@ -39,7 +39,6 @@ export class RedisFleet implements Fleet {
   readonly #wakes: ThrottledPublisher;
   readonly #ddlWatermarks: ThrottledPublisher;
   readonly #details: DetailsWriter;
-  readonly #questions: StartQuestions;
   readonly #ledger = new CommandLedger();
   #membership: Membership | null = null;
   #handler: CommandHandler | null = null;
@@ -57,7 +56,6 @@ export class RedisFleet implements Fleet {
       onVacant: () => this.#membership?.election.campaignSoon(),
     });
     this.#details = new DetailsWriter(this.#redis, timings.reportRetention_ms);
-    this.#questions = new StartQuestions(this.#redis);
     this.#wakes = new ThrottledPublisher(connection, keys.wakeChannel, timings.publishGap_ms);
     this.#ddlWatermarks = new ThrottledPublisher(connection, keys.ddlWatermarkChannel, timings.publishGap_ms);
   }
@@ -146,7 +144,7 @@ export class RedisFleet implements Fleet {
   }
 
   question(topic: QuestionTopic): Promise<StartQuestion | null> {
-    return this.#questions.read(topic);
+    return readQuestion(this.#redis, topic);
   }
 
   /**

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { NotifySettings } from '@convoy/api/configuration/notify-settings';
 import type { TimeSource } from '@convoy/api/time/time-source';
-import type { FleetSnapshot } from '../progress/members.js';
+import type { FleetSnapshot } from '../director/members.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { type Notification, notificationOf } from './notification.js';

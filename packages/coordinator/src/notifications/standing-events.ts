@@ -2,10 +2,10 @@ import { type NotifiedEvent, notifiedEvents, type NotifySettings } from '@convoy
 import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { progressInfo } from '@convoy/api/contract/progress';
 import type { Failure, SeenReport } from '@convoy/api/fleet/fleet';
-import { aggregateProgress } from '../progress/aggregate.js';
-import { oplogRemaining_seconds } from '../progress/fold-reports.js';
-import { secondsSilent } from '../progress/instance-rows.js';
-import { type FleetSnapshot, membersOf } from '../progress/members.js';
+import { aggregateProgress } from '../director/aggregate.js';
+import { oplogRemaining_seconds } from '../director/fold-reports.js';
+import { secondsSilent } from '../director/instance-rows.js';
+import { type FleetSnapshot, membersOf } from '../director/members.js';
 
 /** What events are decided by, at one moment. */
 export interface Observation {

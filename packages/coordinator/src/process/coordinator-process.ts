@@ -5,9 +5,11 @@ import type { LogRecord } from '@convoy/api/contract/log-record';
 import { listenOn } from '@convoy/api/http/listen';
 import type { CoordinatorConfig } from '../config/coordinator-config.js';
 import { FleetDirector } from '../director/fleet-director.js';
+import { RedisConsole } from '../fleet/redis-console.js';
 import type { FleetTimings } from '../fleet/fleet-link.js';
 import { createNotifier } from '../notifications/create-notifier.js';
 import type { Notifier } from '../notifications/notifier.js';
+import type { Outbox } from '../notifications/outbox.js';
 import { createCoordinatorApp } from '../server/coordinator-app.js';
 import { CoordinatorMetrics } from '../server/fleet-metrics.js';
 
@@ -37,9 +39,9 @@ function urlOf({ address, port, family }: AddressInfo, scheme: string): string {
 function notifierOf(
   settings: NotifySettings,
   fleet: string,
-  { director, logger, metrics }: { director: FleetDirector; logger: Logger; metrics: CoordinatorMetrics },
+  parts: { outbox: Outbox; director: FleetDirector; logger: Logger; metrics: CoordinatorMetrics },
 ): Notifier {
-  const { outbox } = director;
+  const { outbox, director, logger, metrics } = parts;
   const count = (event: string, result: string): void => metrics.notifications.inc({ event, result });
   return createNotifier(settings, { fleet, logger, outbox, snapshot: () => director.snapshot(), count });
 }
@@ -55,17 +57,19 @@ export async function runCoordinator(
 ): Promise<RunningCoordinator> {
   const { logger, signal, timings, recentLogs } = options;
   signal?.throwIfAborted();
-  const director = new FleetDirector({
+  const fleet = new RedisConsole({
     redis: config.redis,
     fleet: config.fleet,
     fleetSecret: config.fleetSecret,
     logger,
     ...(timings === undefined ? {} : { timings }),
   });
+  const director = new FleetDirector(fleet, logger);
   const metrics = new CoordinatorMetrics();
   await director.open();
   try {
-    const notifier = config.notify && notifierOf(config.notify, config.fleet, { director, logger, metrics });
+    const notifier =
+      config.notify && notifierOf(config.notify, config.fleet, { outbox: fleet.outbox, director, logger, metrics });
     const app = await createCoordinatorApp({
       director,
       logger,

@@ -8,13 +8,13 @@ import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
 import { EVENTS_PATH, INSTANCES_PATH } from '@convoy/api/http/operations';
 import { DirectorService } from '../director/director-service.js';
 import type { FleetDirector } from '../director/fleet-director.js';
-import { causeOf } from '../progress/warnings.js';
+import { causeOf } from '../director/warnings.js';
 import { serveReport } from '../report/report-routes.js';
 import { cachedDetails } from './cached-details.js';
 import { DASHBOARD_PREFIXES, serveDashboard } from './dashboard-files.js';
-import { serveEventStream } from './event-stream.js';
+import { EventStream } from './event-stream.js';
 import { CoordinatorMetrics } from './fleet-metrics.js';
-import { ProgressEvents } from './progress-events.js';
+import { progressSource } from './fleet-streams.js';
 import { StartGuide } from './start-guide.js';
 import { serveLogs, serveStartGuide, serveWatching } from './watching-routes.js';
 
@@ -54,8 +54,8 @@ export async function createCoordinatorApp({
     whyNotReady: () => whyNotReady(director),
     logger,
   });
-  const events = new ProgressEvents(director, Date.now());
-  serveEventStream(app, EVENTS_PATH, events, 'Too many clients already watch the progress. Try again later.');
+  const events = new EventStream(progressSource(director), Date.now());
+  events.serve(app, EVENTS_PATH, 'Too many clients already watch the progress. Try again later.');
   app.get(INSTANCES_PATH, (_request, reply): InstancesReply => {
     void reply.header('cache-control', 'no-store');
     return { success: true, instances: [...director.instances()] };

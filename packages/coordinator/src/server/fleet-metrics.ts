@@ -1,8 +1,8 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { CommandName } from '@convoy/api/contract/commands';
 import { migrationStates } from '@convoy/api/contract/progress';
+import type { GlobalProgress } from '../director/aggregate.js';
 import { refusalReasons } from '../redis/signature.js';
-import type { GlobalProgress } from '../progress/aggregate.js';
 
 /** One value of a metric; null for unknown values, which are left out. */
 interface Sample {

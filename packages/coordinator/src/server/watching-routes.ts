@@ -10,8 +10,8 @@ import { CHECK_PATH, LOGS_PATH, SOURCE_PATH } from '@convoy/api/http/operations'
 import type { CommandView } from '../dashboard/message.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { cached, type CachedDetails } from './cached-details.js';
-import { serveEventStream } from './event-stream.js';
-import { FleetChanges } from './fleet-changes.js';
+import { EventStream } from './event-stream.js';
+import { dashboardSource } from './fleet-streams.js';
 import { NAMESPACE_ROWS_MAX, namespaceOrders, pageOfNamespaces } from './namespaces.js';
 import type { StartGuide } from './start-guide.js';
 
@@ -69,8 +69,8 @@ export function serveWatching(
   details: CachedDetails,
   access: AccessSettings,
 ): void {
-  const changes = new FleetChanges(director, Date.now());
-  serveEventStream(app, '/api/v1/watch', changes, 'Too many pages already watch the fleet. Try again later.');
+  const changes = new EventStream(dashboardSource(director), Date.now());
+  changes.serve(app, '/api/v1/watch', 'Too many pages already watch the fleet. Try again later.');
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (request.url.startsWith('/api/') && !reply.hasHeader('cache-control'))
       void reply.header('cache-control', 'no-store');

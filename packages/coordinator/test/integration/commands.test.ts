@@ -2,8 +2,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
-import { FleetDirector } from '../../src/director/fleet-director.js';
-import { TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
+import { outcomeFailure } from '../../src/director/director-service.js';
+import type { FleetDirector } from '../../src/director/fleet-director.js';
+import { directorOver, TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
 import { describeOnRedis, fleetName } from './redis-server.js';
 
 const accepted: CommandResult = { success: true };
@@ -21,13 +22,15 @@ describeOnRedis('commands', (redis) => {
     name = fleetName();
     handled.length = 0;
     group = new TestMembers(redis.settings, name);
-    director = new FleetDirector({
-      redis: redis.settings,
-      fleet: name,
-      logger: silent,
-      timings: shortTimings,
-      commandLimit_ms: answersWithin_ms,
-    });
+    director = directorOver(
+      {
+        redis: redis.settings,
+        fleet: name,
+        logger: silent,
+        timings: shortTimings,
+      },
+      answersWithin_ms,
+    ).director;
     await director.open();
   });
   afterEach(async () => {
@@ -35,13 +38,15 @@ describeOnRedis('commands', (redis) => {
   });
 
   function impatientDirector(): FleetDirector {
-    return new FleetDirector({
-      redis: redis.settings,
-      fleet: name,
-      logger: silent,
-      timings: shortTimings,
-      commandLimit_ms: lateAfter_ms,
-    });
+    return directorOver(
+      {
+        redis: redis.settings,
+        fleet: name,
+        logger: silent,
+        timings: shortTimings,
+      },
+      lateAfter_ms,
+    ).director;
   }
 
   /** Joins instances that record their commands and reply with the function's result. */
@@ -142,7 +147,7 @@ describeOnRedis('commands', (redis) => {
       shard0: accepted,
       shard1: { success: false, error: 'optionsDiffer', errorDescription: 'Other options.' },
     });
-    await expect(director.commandAll('commit', {})).rejects.toMatchObject({
+    expect(outcomeFailure(await director.command('commit', {}))).toMatchObject({
       error: 'commandFailedOnInstances',
       errorDescription: expect.stringContaining('shard0: accepted; shard1: optionsDiffer (Other options).') as string,
     });

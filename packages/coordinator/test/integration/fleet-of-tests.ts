@@ -3,7 +3,9 @@ import type { Secret } from '@convoy/api/configuration/secret';
 import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { makeIdentity, until } from '../../../api/test/unit/fleet/fleet-behaviour.js';
-import type { FleetTimings } from '../../src/fleet/fleet-link.js';
+import { FleetDirector } from '../../src/director/fleet-director.js';
+import type { FleetLinkOptions, FleetTimings } from '../../src/fleet/fleet-link.js';
+import { RedisConsole } from '../../src/fleet/redis-console.js';
 import { RedisFleet } from '../../src/fleet/redis-fleet.js';
 import type { RedisSettings } from '../../src/redis/redis-settings.js';
 
@@ -42,6 +44,15 @@ export class EventLog {
     this.#seen.push((JSON.parse(line) as { event: string }).event);
     this.#waiting?.();
   }
+}
+
+/** A director of a fleet over Redis, and the console that it uses. */
+export function directorOver(
+  link: FleetLinkOptions,
+  commandLimit_ms?: number,
+): { director: FleetDirector; console: RedisConsole } {
+  const console = new RedisConsole(link);
+  return { director: new FleetDirector(console, link.logger, commandLimit_ms), console };
 }
 
 /** One joined instance of a test's fleet. */

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { systemTime } from '@convoy/api/time/time-source';
-import { FleetDirector } from '../../src/director/fleet-director.js';
+import type { FleetDirector } from '../../src/director/fleet-director.js';
 import { CommandSender } from '../../src/fleet/command-sender.js';
 import { RedisConnections } from '../../src/redis/connections.js';
 import { fleetKeys } from '../../src/redis/keys.js';
 import { FleetSignature } from '../../src/redis/signature.js';
-import { EventLog, shortTimings, silent, type TestMember, TestMembers, until } from './fleet-of-tests.js';
+import { directorOver, EventLog, shortTimings, silent, type TestMember, TestMembers, until } from './fleet-of-tests.js';
 import { fleetName, hasRedisBinary, type OwnRedis, startOwnRedis } from './redis-server.js';
 
 /** Time limit of a call to a Redis that takes no writes. */
@@ -31,13 +31,15 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     fleet = fleetName();
     group = new TestMembers(redis.settings, fleet);
     members = await Promise.all(['shard0', 'shard1'].map((id) => group.join(id)));
-    director = new FleetDirector({
-      redis: redis.settings,
-      fleet,
-      logger: silent,
-      timings: { ...shortTimings, redisCall_ms: 3_000 },
-      commandLimit_ms: 60_000,
-    });
+    director = directorOver(
+      {
+        redis: redis.settings,
+        fleet,
+        logger: silent,
+        timings: { ...shortTimings, redisCall_ms: 3_000 },
+      },
+      60_000,
+    ).director;
     await director.open();
     await until(director, 'both', () => director.snapshot().reports.size === 2 && director.snapshot().leader !== null);
     for (const { fleet: member } of members) await until(member, 'both', () => member.reports().size === 2);

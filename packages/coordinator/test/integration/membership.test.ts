@@ -2,8 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { openRedisProxy } from './redis-proxy.js';
 import type { RedisProxy } from './redis-proxy.js';
-import { FleetDirector } from '../../src/director/fleet-director.js';
-import { EventLog, TestMembers, makeIdentity, shortTimings, silent, until } from './fleet-of-tests.js';
+import { directorOver, EventLog, TestMembers, makeIdentity, shortTimings, silent, until } from './fleet-of-tests.js';
 import { describeOnRedis, fleetName } from './redis-server.js';
 
 describeOnRedis('membership', (redis) => {
@@ -155,7 +154,12 @@ describeOnRedis('membership', (redis) => {
     await log.until('identityRegained');
     await expect.poll(replaced).toEqual([false, false]);
     await until(first.fleet, 'the return', () => first.fleet.isLeader());
-    const director = new FleetDirector({ redis: redis.settings, fleet: name, logger: silent, timings: shortTimings });
+    const director = directorOver({
+      redis: redis.settings,
+      fleet: name,
+      logger: silent,
+      timings: shortTimings,
+    }).director;
     await director.open();
     await director.command('pause', {}, 'again');
     await director.close();

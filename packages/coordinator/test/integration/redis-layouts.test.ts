@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import { Secret } from '@convoy/api/configuration/secret';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { parseRedisSettings } from '../../src/config/redis-config.js';
-import { FleetDirector } from '../../src/director/fleet-director.js';
+import type { FleetDirector } from '../../src/director/fleet-director.js';
 import type { RedisSettings } from '../../src/redis/redis-settings.js';
-import { TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
+import { directorOver, TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
 import type { TestMember } from './fleet-of-tests.js';
 import { startClusterRedis, startSentinelRedis, startTlsRedis } from './redis-layouts.js';
 import { fleetName, hasRedisBinary, startOwnRedis } from './redis-server.js';
@@ -33,7 +33,7 @@ async function startFleet(settings: RedisSettings, fleet = fleetName()): Promise
       return Promise.resolve({ success: true });
     });
   }
-  const director = new FleetDirector({ redis: settings, fleet, logger: silent, timings, commandLimit_ms: 60_000 });
+  const director = directorOver({ redis: settings, fleet, logger: silent, timings }, 60_000).director;
   await director.open();
   return {
     members,
@@ -120,22 +120,22 @@ onRedis('a fleet speaks TLS, with certificates of both sides, and refuses a serv
   const name = fleetName();
   await using fleet = await startFleet(parseRedisSettings({ url, tls }), name);
   await expectWorks(fleet, 'encrypted');
-  const bySentinel = new FleetDirector({
+  const bySentinel = directorOver({
     redis: parseRedisSettings({ sentinels: [sentinel], primaryName: 'fleet', tls }),
     fleet: name,
     logger: silent,
     timings,
-  });
+  }).director;
   await bySentinel.open();
   expect(bySentinel.instances()).toHaveLength(2);
   await bySentinel.close();
   const { certFile, keyFile } = tls;
-  const stranger = new FleetDirector({
+  const stranger = directorOver({
     redis: parseRedisSettings({ url, tls: { certFile, keyFile } }),
     fleet: fleetName(),
     logger: silent,
     timings: shortTimings,
-  });
+  }).director;
   await expect(stranger.open()).rejects.toMatchObject({ error: 'redisUnavailable' });
   await stranger.close();
 });

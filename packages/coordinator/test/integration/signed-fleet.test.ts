@@ -4,12 +4,21 @@ import { Secret } from '@convoy/api/configuration/secret';
 import { startRequestSchema } from '@convoy/api/contract/start-request';
 import type { FleetCommand } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
-import { FleetDirector } from '../../src/director/fleet-director.js';
+import type { FleetDirector } from '../../src/director/fleet-director.js';
+import type { RedisConsole } from '../../src/fleet/redis-console.js';
 import { encodeReport } from '../../src/fleet/report-message.js';
 import { testNotification } from '../../src/notifications/notification.js';
 import { type Delivery, deliveryKey } from '../../src/notifications/outbox.js';
 import { fleetKeys } from '../../src/redis/keys.js';
-import { makeIdentity, shortTimings, silent, type TestMember, TestMembers, until } from './fleet-of-tests.js';
+import {
+  directorOver,
+  makeIdentity,
+  shortTimings,
+  silent,
+  type TestMember,
+  TestMembers,
+  until,
+} from './fleet-of-tests.js';
 import { describeOnRedis, fleetName } from './redis-server.js';
 
 const fleetSecret = new Secret('0123456789abcdef0123456789abcdef');
@@ -19,19 +28,20 @@ describeOnRedis('a signed fleet', (redis) => {
   let name: string;
   let group: TestMembers;
   let director: FleetDirector;
+  let fleet: RedisConsole;
   let member: TestMember;
   const handled: FleetCommand[] = [];
   beforeEach(async () => {
     name = fleetName();
     handled.length = 0;
     group = new TestMembers(redis.settings, name, fleetSecret);
-    director = new FleetDirector({
+    ({ director, console: fleet } = directorOver({
       redis: redis.settings,
       fleet: name,
       fleetSecret,
       logger: silent,
       timings: shortTimings,
-    });
+    }));
     await director.open();
     member = await group.join('shard0');
     member.fleet.serve((command) => {
@@ -107,13 +117,13 @@ describeOnRedis('a signed fleet', (redis) => {
     });
     const { deliveries } = fleetKeys(name, redis.settings.keyPrefix);
     const own = deliveryOf('own');
-    await director.outbox.record({ event: 'ready', status: 'raised' }, [own]);
+    await fleet.outbox.record({ event: 'ready', status: 'raised' }, [own]);
     const sealed = (await redis.client.hget(deliveries, deliveryKey(own))) ?? '';
     await redis.client.hset(deliveries, {
       [deliveryKey(deliveryOf('forged'))]: JSON.stringify(deliveryOf('forged')),
       [deliveryKey(deliveryOf('moved'))]: sealed,
     });
-    expect(await director.outbox.waiting()).toEqual([own]);
+    expect(await fleet.outbox.waiting()).toEqual([own]);
     expect(await redis.client.hkeys(deliveries)).toEqual([deliveryKey(own)]);
   });
 

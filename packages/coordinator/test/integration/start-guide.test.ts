@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { LISTED_COLLECTIONS_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
-import { FleetDirector } from '../../src/director/fleet-director.js';
+import type { FleetDirector } from '../../src/director/fleet-director.js';
 import { StartGuide } from '../../src/server/start-guide.js';
-import { shortTimings, silent, type TestMember, TestMembers, until } from './fleet-of-tests.js';
+import { directorOver, shortTimings, silent, type TestMember, TestMembers, until } from './fleet-of-tests.js';
 import { describeOnRedis, fleetName } from './redis-server.js';
 
 const request = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
@@ -24,7 +24,7 @@ describeOnRedis('a guided start', (redis) => {
   beforeEach(async () => {
     const fleet = fleetName();
     group = new TestMembers(redis.settings, fleet);
-    director = new FleetDirector({ redis: redis.settings, fleet, logger: silent, timings: shortTimings });
+    director = directorOver({ redis: redis.settings, fleet, logger: silent, timings: shortTimings }).director;
     await director.open();
     leader = await group.join('shard0');
     await until(director, 'the instance', () => director.snapshot().reports.size === 1);

@@ -4,7 +4,7 @@ import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Acceptance, ContractService } from '@convoy/api/http/contract-service';
+import type { Acceptance, ContractService } from '@convoy/api/http/contract-routes';
 import type { Failure, Fleet, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { isNetworkFailure } from '../cluster/failure.js';

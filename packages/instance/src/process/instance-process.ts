@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CommandName } from '@convoy/api/contract/commands';
 import { listenOn } from '@convoy/api/http/listen';
-import type { ContractService } from '@convoy/api/http/contract-service';
-import { acceptCommand } from '@convoy/api/http/accept-command';
+import { acceptCommand, type ContractService } from '@convoy/api/http/contract-routes';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
 import { namedFailure } from '../cluster/named-failure.js';
 import { type Clock, systemClock } from '../async/clock.js';

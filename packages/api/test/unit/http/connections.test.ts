@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ConnectionLimits } from '@convoy/api/http/connections';
-import { createHttpApp } from '@convoy/api/http/http-app';
-import type { Acceptance } from '../../../src/http/contract-service.js';
+import type { ConnectionLimits } from '../../../src/http/connections.js';
+import type { Acceptance } from '../../../src/http/contract-routes.js';
+import { createHttpApp } from '../../../src/http/http-app.js';
 import { RecordingService } from './recording-service.js';
 
 const CONNECTIONS_MAX = 8;

@@ -1,9 +1,8 @@
-import { idleProgress } from '@convoy/api/contract/progress';
-import type { Inventory } from '@convoy/api/contract/inventory';
-import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
-import type { Progress } from '@convoy/api/contract/progress';
-import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { Acceptance, ContractService } from '@convoy/api/http/contract-service';
+import type { Inventory } from '../../../src/contract/inventory.js';
+import type { Mismatch, MismatchQuery } from '../../../src/contract/mismatch.js';
+import { idleProgress, type Progress } from '../../../src/contract/progress.js';
+import type { StartRequest } from '../../../src/contract/start-request.js';
+import type { Acceptance, ContractService } from '../../../src/http/contract-routes.js';
 
 /** A service that records its calls, and fails every one of them while `failure` is set. */
 export class RecordingService implements ContractService {

@@ -5,6 +5,7 @@ import { startRequestSchema } from '@convoy/api/contract/start-request';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { makeIdentity } from '../../../../api/test/unit/fleet/fleet-behaviour.js';
+import { membersOf } from '../../../src/director/members.js';
 import {
   answeringIds,
   LastCommands,
@@ -13,8 +14,7 @@ import {
   refuseOtherClusters,
   withoutFollowed,
 } from '../../../src/director/recipients.js';
-import { membersOf } from '../../../src/progress/members.js';
-import { snapshot } from '../progress/snapshots.js';
+import { snapshot } from './snapshots.js';
 
 const timedOut: CommandResult = { success: false, error: 'commandTimedOut', errorDescription: 'Late.' };
 const refused: CommandResult = { success: false, error: 'notInThisState', errorDescription: 'It is RUNNING.' };

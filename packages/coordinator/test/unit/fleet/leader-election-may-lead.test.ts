@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mayLead } from '../../../src/fleet/leader-election.js';
-import { type ReportChanges, snapshot } from '../progress/snapshots.js';
+import { type ReportChanges, snapshot } from '../director/snapshots.js';
 
 const failure = { error: 'shardUnknown', errorDescription: 'No such shard.' } as const;
 const may = (id: string, instances: Readonly<Record<string, ReportChanges>>): boolean =>

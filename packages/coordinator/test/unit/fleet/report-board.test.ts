@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Watchers } from '@convoy/api/fleet/watchers';
 import { ReportBoard } from '../../../src/fleet/report-board.js';
 import type { MemberMessage } from '../../../src/fleet/report-message.js';
-import { seenReport } from '../progress/snapshots.js';
+import { seenReport } from '../director/snapshots.js';
 
 const message = (id: string, step: string | null = null, sequence = 1, incarnation = `${id}-1`): MemberMessage => {
   const { report, reportedAt_ms } = seenReport(id, { step });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeMessage, encodeLeft, encodeReport } from '../../../src/fleet/report-message.js';
-import { seenReport } from '../progress/snapshots.js';
+import { seenReport } from '../director/snapshots.js';
 
 describe('messages of members', () => {
   it('survive a round trip', () => {

@@ -2,12 +2,12 @@ import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '@convoy/api/configuration/secret';
 import type { TimeSource } from '@convoy/api/time/time-source';
+import type { FleetSnapshot } from '../../../src/director/members.js';
 import type { Notification } from '../../../src/notifications/notification.js';
 import { DELIVERY_ATTEMPTS_MAX, Notifier, type NotifierDependencies } from '../../../src/notifications/notifier.js';
 import { DELIVERIES_MAX, MemoryOutbox } from '../../../src/notifications/outbox.js';
 import type { Outcome, Receiver } from '../../../src/notifications/post-notification.js';
-import type { FleetSnapshot } from '../../../src/progress/members.js';
-import { NOW_MS, type ReportChanges, snapshot } from '../progress/snapshots.js';
+import { NOW_MS, type ReportChanges, snapshot } from '../director/snapshots.js';
 
 /** A clock that tests move. */
 class VirtualClock implements TimeSource {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { NotifiedEvent } from '@convoy/api/configuration/notify-settings';
 import type { MigrationState, Progress } from '@convoy/api/contract/progress';
 import { changesOf, isNews, observe } from '../../../src/notifications/standing-events.js';
-import { snapshot, type ReportChanges } from '../progress/snapshots.js';
+import { snapshot, type ReportChanges } from '../director/snapshots.js';
 
 const limits = {
   lag: { raise_seconds: 300, clear_seconds: 60 },

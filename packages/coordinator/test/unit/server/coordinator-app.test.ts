@@ -1,12 +1,12 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import type { OpenApiDocument } from '@convoy/api/http/openapi';
-import { answerChecker, describedRoutes, routesOf } from '../../../../api/test/unit/http/described-answers.js';
 import { only } from '../../../../../test/only.js';
+import { answerChecker, describedRoutes, routesOf } from '../../../../api/test/unit/http/described-answers.js';
+import { aggregateProgress } from '../../../src/director/aggregate.js';
 import type { FleetDirector } from '../../../src/director/fleet-director.js';
-import { aggregateProgress } from '../../../src/progress/aggregate.js';
 import { createCoordinatorApp } from '../../../src/server/coordinator-app.js';
-import { NOW_MS, snapshot } from '../progress/snapshots.js';
+import { NOW_MS, snapshot } from '../director/snapshots.js';
 
 /** A fleet of one running instance and a silent one; commands are not supported. */
 const fleet = snapshot({

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { aggregateProgress } from '../../../src/progress/aggregate.js';
+import { aggregateProgress } from '../../../src/director/aggregate.js';
 import { scrapeFleet } from '../../../src/server/fleet-metrics.js';
-import { snapshot } from '../progress/snapshots.js';
-import type { ReportChanges } from '../progress/snapshots.js';
+import { type ReportChanges, snapshot } from '../director/snapshots.js';
 
 const scrape = async (instances: Readonly<Record<string, ReportChanges>>): Promise<string[]> =>
   (await scrapeFleet(aggregateProgress(snapshot(instances), null))).split('\n');

@@ -1,6 +1,6 @@
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { Acceptance } from '@convoy/api/http/contract-service';
+import type { Acceptance } from '@convoy/api/http/contract-routes';
 import {
   isRecorded,
   missedCommand,

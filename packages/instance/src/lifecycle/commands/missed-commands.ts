@@ -1,5 +1,5 @@
 import type { Fleet, InstanceReport } from '@convoy/api/fleet/fleet';
-import type { ContractService } from '@convoy/api/http/contract-service';
+import type { ContractService } from '@convoy/api/http/contract-routes';
 import { namedFailure } from '../../cluster/named-failure.js';
 import { type MissedCommand, missedCommand } from '../../store/fleet-commands.js';
 import type { MigrationRecord } from '../../store/migration-record.js';

@@ -1,9 +1,9 @@
 import { BSON, MongoNetworkError, MongoServerError } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { only } from '../../../../../test/only.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { ContractService } from '@convoy/api/http/contract-routes';
 import { createHttpApp } from '@convoy/api/http/http-app';
-import type { ContractService } from '@convoy/api/http/contract-service';
+import { only } from '../../../../../test/only.js';
 import { errorText, loggedError } from '../../../src/logging/error-text.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { throwWriteError } from '../../../src/store/metadata.js';

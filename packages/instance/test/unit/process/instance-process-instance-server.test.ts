@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { idleProgress } from '@convoy/api/contract/progress';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { AccessSettings } from '@convoy/api/http/access-guard';
-import type { ContractService } from '@convoy/api/http/contract-service';
+import type { ContractService } from '@convoy/api/http/contract-routes';
 import type { OpenApiDocument } from '@convoy/api/http/openapi';
 import { describedRoutes, routesOf } from '../../../../api/test/unit/http/described-answers.js';
 import { Metrics } from '../../../src/metrics/metrics.js';

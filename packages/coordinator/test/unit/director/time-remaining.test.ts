@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nextEstimate } from '../../../src/progress/time-remaining.js';
-import type { RemainingEstimate } from '../../../src/progress/time-remaining.js';
+import { nextEstimate, type RemainingEstimate } from '../../../src/director/time-remaining.js';
 
 describe('nextEstimate', () => {
   it('starts with the current rate', () => {

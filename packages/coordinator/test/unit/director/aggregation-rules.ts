@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { fleetProgressSchema, type FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { type FleetProgress, fleetProgressSchema } from '@convoy/api/contract/fleet-progress';
 import { type MigrationState, type Progress, progressInfo } from '@convoy/api/contract/progress';
 import { verificationPhases } from '@convoy/api/contract/verification';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
-import type { GlobalProgress } from '../../../src/progress/aggregate.js';
-import type { FleetSnapshot } from '../../../src/progress/members.js';
+import type { GlobalProgress } from '../../../src/director/aggregate.js';
+import type { FleetSnapshot } from '../../../src/director/members.js';
 
 /** One rule of the table in `docs/reference/global-progress.md`, formulated differently than in the code. */
 export interface AggregationRule {

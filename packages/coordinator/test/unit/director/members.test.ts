@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clustersOf, membersOf, outliers, releaseOf } from '../../../src/progress/members.js';
+import { clustersOf, membersOf, outliers, releaseOf } from '../../../src/director/members.js';
 import { seenReport, snapshot } from './snapshots.js';
 
 const ids = (of: Parameters<typeof snapshot>[0]): string[] =>

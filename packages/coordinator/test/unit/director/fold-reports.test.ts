@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { type MigrationState, migrationStates, type Progress } from '@convoy/api/contract/progress';
 import { sourceWritesText } from '../../../src/dashboard/views/writes-text.js';
-import { aggregateProgress } from '../../../src/progress/aggregate.js';
-import { fleetState, fleetWrites } from '../../../src/progress/fold-reports.js';
+import { aggregateProgress } from '../../../src/director/aggregate.js';
+import { fleetState, fleetWrites } from '../../../src/director/fold-reports.js';
 import { snapshot } from './snapshots.js';
 
 const order: readonly MigrationState[] = ['INITIALIZING', 'IDLE', 'RUNNING', 'COMMITTING', 'COMMITTED'];

@@ -1,7 +1,7 @@
-import { idleProgress, type Progress, type MigrationState } from '@convoy/api/contract/progress';
+import { idleProgress, type MigrationState, type Progress } from '@convoy/api/contract/progress';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
-import type { FleetSnapshot } from '../../../src/progress/members.js';
+import type { FleetSnapshot } from '../../../src/director/members.js';
 
 export const NOW_MS = 1_700_000_000_000;
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { aggregateProgress } from '../../../src/progress/aggregate.js';
-import { snapshot, type ReportChanges } from './snapshots.js';
+import { aggregateProgress } from '../../../src/director/aggregate.js';
+import { type ReportChanges, snapshot } from './snapshots.js';
 
 it('has a row for an instance that the source does not need while it lives, and none once it is gone', () => {
   const expectedIds = ['a'];

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { fleetProgressSchema, idleFleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { MigrationState, Progress } from '@convoy/api/contract/progress';
-import { aggregateProgress } from '../../../src/progress/aggregate.js';
-import { NOW_MS, snapshot } from './snapshots.js';
-import type { ReportChanges } from './snapshots.js';
+import { aggregateProgress } from '../../../src/director/aggregate.js';
+import { NOW_MS, type ReportChanges, snapshot } from './snapshots.js';
 
 const progressOf = (
   instances: Readonly<Record<string, ReportChanges>>,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aggregateProgress } from '../../../src/progress/aggregate.js';
+import { aggregateProgress } from '../../../src/director/aggregate.js';
 import { aggregationRules } from './aggregation-rules.js';
 import { anyFleet } from './any-fleet.js';
-import { snapshot, type ReportChanges } from './snapshots.js';
+import { type ReportChanges, snapshot } from './snapshots.js';
 
 const numRuns = 400;
 

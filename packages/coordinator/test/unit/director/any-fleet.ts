@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import {
-  progressInfo,
   migrationStates,
   type Progress,
+  progressInfo,
   type VerificationSideProgress,
 } from '@convoy/api/contract/progress';
 import { verificationPhases } from '@convoy/api/contract/verification';
 import type { Waiting } from '@convoy/api/contract/waiting';
-import type { FleetSnapshot } from '../../../src/progress/members.js';
-import { snapshot, type ReportChanges } from './snapshots.js';
+import type { FleetSnapshot } from '../../../src/director/members.js';
+import { type ReportChanges, snapshot } from './snapshots.js';
 
 const stat = fc.nat({ max: 1_000_000 });
 const maybe = fc.option(stat, { nil: null });

@@ -1,3 +1,4 @@
+import { hottest } from '@convoy/api/contract/hot-documents';
 import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
 import {
   type MigrationState,
@@ -7,7 +8,8 @@ import {
   type VerificationSideProgress,
 } from '@convoy/api/contract/progress';
 import { verificationPhases } from '@convoy/api/contract/verification';
-import type { InstanceReport } from '@convoy/api/fleet/fleet';
+import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
+import type { Members } from './members.js';
 
 /**
  * How far each state is on the way to COMMITTED. PAUSED and REVERSING rank with RUNNING: a resume or the end of the
@@ -55,6 +57,71 @@ export function fleetInfo(reports: readonly InstanceReport[]): string | null {
   const least = Math.min(...reports.map(({ state }) => stateRanks[state]));
   const infos = reports.filter(({ state }) => stateRanks[state] === least).map(({ progress }) => progress.info);
   return earliestOf(infoOrder, infos);
+}
+
+/** The failure of the first instance that has one; its description mentions other failures. */
+export function fleetFailure(reports: readonly InstanceReport[]): Failure | null {
+  const failed = reports.flatMap(({ identity, failure }) => (failure === null ? [] : [{ id: identity.id, failure }]));
+  const first = failed[0]?.failure;
+  if (first === undefined) return null;
+  const others = failed.filter(({ failure }) => failure.error !== first.error);
+  if (others.length === 0) return first;
+  const named = others.map(({ id, failure }) => `${id}: ${failure.error}`).join(', ');
+  return {
+    error: first.error,
+    errorDescription: `${first.errorDescription} Other instances failed too (${named}).`,
+  };
+}
+
+/** An instance before its copy reports 0 of this many bytes, which means unknown. */
+const TOTAL_BYTES_UNKNOWN = 1;
+
+export function fleetCopy({ leading, reports }: Members): Progress['collectionCopy'] {
+  const copies = reports.flatMap(({ progress }) => (progress.collectionCopy === null ? [] : [progress.collectionCopy]));
+  if (copies.length === 0) return null;
+  const leaders = leading?.progress.collectionCopy?.estimatedTotalBytes ?? TOTAL_BYTES_UNKNOWN;
+  const largest = Math.max(...copies.map((copy) => copy.estimatedTotalBytes));
+  const estimatedTotalBytes = leaders === TOTAL_BYTES_UNKNOWN ? largest : leaders;
+  const copied = copies.reduce((sum, copy) => sum + copy.estimatedCopiedBytes, 0);
+  return { estimatedTotalBytes, estimatedCopiedBytes: Math.min(copied, estimatedTotalBytes) };
+}
+
+export function percentOf(copy: Progress['collectionCopy']): number | null {
+  if (copy === null) return null;
+  // The copy of an empty source is complete once it starts.
+  return copy.estimatedTotalBytes === 0 ? 100 : (copy.estimatedCopiedBytes / copy.estimatedTotalBytes) * 100;
+}
+
+export function lagOf(state: MigrationState, progresses: readonly Progress[]): number | null {
+  if (state === 'PAUSED') return null;
+  return state === 'COMMITTED' ? 0 : maxOf(progresses.map((progress) => progress.lagTimeSeconds));
+}
+
+export function fleetLag(progresses: readonly Progress[]): Progress['lag'] {
+  const lags = progresses.flatMap(({ lag }) => (lag === null ? [] : [lag]));
+  if (lags.length === 0) return null;
+  return {
+    overallLagSeconds: maxOf(lags.map((lag) => lag.overallLagSeconds)),
+    crudLagSeconds: maxOf(lags.map((lag) => lag.crudLagSeconds)),
+    ddlLagSeconds: maxOf(lags.map((lag) => lag.ddlLagSeconds)),
+  };
+}
+
+export function slowestLink(progresses: readonly Progress[], side: 'source' | 'destination'): Progress['source'] {
+  const links = progresses.flatMap((progress) => (progress[side] === null ? [] : [progress[side]]));
+  return links.length === 0 ? null : { pingLatencyMs: maxOf(links.map((link) => link.pingLatencyMs)) };
+}
+
+/** If one instance cannot estimate its catch-up time, neither can the fleet. */
+export function slowestCatchUp(progresses: readonly Progress[]): number | null {
+  const estimates = progresses.map((progress) => progress.estimatedSecondsToCEACatchup);
+  return estimates.includes(null) ? null : maxOf(estimates);
+}
+
+/** Null while no instance applies changes. */
+export function fleetHotDocuments(progresses: readonly Progress[]): Progress['hotDocuments'] {
+  const known = progresses.flatMap(({ hotDocuments }) => (hotDocuments === null ? [] : [hotDocuments]));
+  return known.length === 0 ? null : hottest(known);
 }
 
 /** Sums over all shards of the source; null while one is unknown, since nobody may conclude then that writes ended. */
@@ -150,4 +217,12 @@ export function earliestOf<Value extends string>(
     (first, value) => (first === null || rank(value) < rank(first) ? value : first),
     null,
   );
+}
+
+/** The leader's value, or the first known one when the leader has none. */
+export function leadersOwn<Value>(
+  { leading, reports }: Members,
+  read: (progress: Progress) => Value | null,
+): Value | null {
+  return firstOf([leading === null ? null : read(leading.progress), ...reports.map(({ progress }) => read(progress))]);
 }
