@@ -50,7 +50,7 @@ export const checkpointHazards: readonly Hazard[] = [
         takesOut: 'events that are not durable, in the checkpoint',
         file: instance('lifecycle/task/task-checkpoint.ts'),
         symbol: 'appliedBelow',
-        find: 'earlier(applyWorkers.oldest(), rereads.oldestPending())',
+        find: 'earlier(apply.workers.oldest(), rereads.oldestPending())',
         replace: 'rereads.oldestPending()',
         tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'stays at the first event that is not durable')],
       },

@@ -306,8 +306,8 @@ export const orderHazards: readonly Hazard[] = [
         takesOut: "the memory of a re-read's end while events of its collection wait for a DDL change",
         file: instance('lifecycle/task/task-checkpoint.ts'),
         symbol: 'forgetReadings',
-        find: 'applyWorkers.oldestOf(uuid)',
-        replace: 'applyWorkers.oldestOf(uuid.slice(64))',
+        find: 'apply.workers.oldestOf(uuid)',
+        replace: 'apply.workers.oldestOf(uuid.slice(64))',
         tests: [
           instanceTest(
             'lifecycle/task/task-checkpoint.test.ts',

@@ -7,7 +7,8 @@ import { ApplyWatermark, type TaskRecord } from '../../store/task-record.js';
 import { type ByteBudget, Condition } from '../../async/waiting.js';
 import type { ChangeEvent, RoutedStream } from '../../store/change-event.js';
 import type { RereadEntry, RereadSet } from '../../store/reread-set.js';
-import type { OwnedRecord, TaskWriters } from './task-checkpoint.js';
+import type { OwnedRecord } from './task-checkpoint.js';
+import type { FencedWriter } from '../../store/fenced-writer.js';
 import type { TaskTables } from './followed-collections.js';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
 import { ChangeStreamReader } from '../../apply/change-stream-reader.js';
@@ -25,7 +26,7 @@ export interface TaskState {
   rereads: RereadSet;
   /** Bounds the bytes of buffered events. */
   budget: ByteBudget;
-  writers: TaskWriters;
+  writer: FencedWriter;
 }
 
 /** The way of a sync task's changes: its stream, its dispatcher and its apply workers. */
@@ -83,9 +84,9 @@ export class ApplyStage {
 
   #makeWorkers(): ApplyWorkers {
     const { runtime, destination } = this.deps;
-    const { rereads, budget, writers } = this.state;
+    const { rereads, budget, writer } = this.state;
     return new ApplyWorkers(runtime.config.applyWorkers, {
-      writer: writers.apply,
+      writer,
       findPresent: presentOn(destination.router, runtime.retrying),
       rereads,
       budget,

@@ -9,7 +9,8 @@ import { PartitionTable } from '../../store/partition-table.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { TaskStorage } from '../../store/task-storage.js';
 import type { TaskCollection } from './task-collections.js';
-import type { TaskTables } from './followed-collections.js';
+import type { FollowedEntry, TaskTables } from './followed-collections.js';
+import type { OwnedRecord } from './task-checkpoint.js';
 import { createCollection } from '../../catalog/make/create-collection.js';
 import type { CollectionPlan } from '../../catalog/plan/destination-plan.js';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
@@ -29,14 +30,18 @@ const filteredStartsMax = 4_096;
 export class CopyPlans implements CopyRestarts {
   readonly #shard: NodeClient;
 
-  /** @param confirm rejects when another process owns the task */
   constructor(
     private readonly deps: SyncPipelineDependencies,
     private readonly storage: TaskStorage,
     private readonly followed: TaskTables,
-    private readonly confirm: () => Promise<void>,
+    private readonly record: OwnedRecord,
   ) {
     this.#shard = deps.source.taskClient(deps.shardId);
+  }
+
+  /** The task's part of a new collection on the source; null when it has none. */
+  taskOf(followed: FollowedEntry): TaskCollection | null {
+    return this.deps.taskOf(followed);
   }
 
   /**
@@ -75,7 +80,7 @@ export class CopyPlans implements CopyRestarts {
 
   async recreate(uuid: string, signal: AbortSignal): Promise<void> {
     const task = this.followed.taskOf(uuid);
-    if (task !== null) await this.deps.recreate(task.entry, this.confirm, signal);
+    if (task !== null) await this.deps.recreate(task.entry, () => this.record.confirm(), signal);
   }
 
   #startsOf(task: TaskCollection, signal: AbortSignal): Promise<RawValue[]> {

@@ -5,6 +5,7 @@ import type { GivenUpRange, RangeRelief } from '../../reread/reread-batch.js';
 import type { Partition } from '../../store/partition.js';
 import type { PartitionTable } from '../../store/partition-table.js';
 import type { RereadEntry, RereadSet } from '../../store/reread-set.js';
+import type { UndoneEntries } from './task-ddl.js';
 
 /** What the relief of a re-read set needs of a sync task. */
 export interface ReliefStages {
@@ -14,8 +15,7 @@ export interface ReliefStages {
   tables: ReadonlyMap<string, PartitionTable>;
   dispatcher: EventDispatcher;
   copier: Copier;
-  /** Whether writes to a collection are suspended. */
-  isSuspended: (uuid: string) => boolean;
+  undone: UndoneEntries;
 }
 
 /** Partitions of one collection. */
@@ -76,7 +76,7 @@ export class RereadRelief implements RangeRelief {
       this.#present ??= await this.#begin();
       const range = this.#present;
       if (range === null) return null;
-      if (!this.#isOver(range)) return this.stages.isSuspended(range.table.collection.uuid) ? null : range;
+      if (!this.#isOver(range)) return this.stages.undone.isSuspended(range.table.collection.uuid) ? null : range;
     }
   }
 
@@ -159,12 +159,12 @@ export class RereadRelief implements RangeRelief {
 
   /** The keys of every partition that can be given up. */
   #keysOfPartitions(): PartitionKeys[] {
-    const { rereads, tables, isSuspended, copier } = this.stages;
+    const { rereads, tables, undone, copier } = this.stages;
     const found = new Map<Partition, PartitionKeys>();
     for (const entry of rereads.entries()) {
       const { uuid, capped } = entry.collection;
       const table = tables.get(uuid);
-      if (table === undefined || capped || isSuspended(uuid)) continue;
+      if (table === undefined || capped || undone.isSuspended(uuid)) continue;
       const partition = table.find(entry.id);
       if ((partition.state !== 'done' && partition.state !== 'waiting') || copier.isTaken(partition)) continue;
       const keys = found.get(partition) ?? { table, partition, entries: [] };

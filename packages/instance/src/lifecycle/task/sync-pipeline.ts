@@ -13,9 +13,10 @@ import { copyStats, lagBehind, type TaskStats } from './task-stats.js';
 import { ApplyStage } from './apply-stage.js';
 import { CopyPlans } from './copy-plans.js';
 import { type FollowedEntry, TaskTables } from './followed-collections.js';
-import { OwnedRecord, TaskCheckpoint, type TaskWriters, taskWriters } from './task-checkpoint.js';
+import { OwnedRecord, TaskCheckpoint, taskWriters } from './task-checkpoint.js';
 import { RereadRelief } from './reread-relief.js';
-import { TaskDdl } from './task-ddl.js';
+import { TaskDdl, UndoneEntries } from './task-ddl.js';
+import type { FencedWriter } from '../../store/fenced-writer.js';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { CatalogEntry } from '../../catalog/namespace.js';
 import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
@@ -28,26 +29,68 @@ import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import type { Runtime } from '../migration/runtime.js';
 import type { TaskCollection } from './task-collections.js';
 
+/** What a sync pipeline needs to start or to continue. */
+export interface SyncPipelineDependencies {
+  runtime: Runtime;
+  source: ClusterClient;
+  destination: ClusterClient;
+  metadata: Metadata;
+  records: TaskRecords;
+  record: TaskRecord;
+  /** The source shard that the task reads. */
+  shardId: string;
+  /** The task's collections after all done DDL changes, in the order of their copy. */
+  collections: TaskCollection[];
+  /** UUIDs of all collections that are or were in the catalog. */
+  known: ReadonlySet<string>;
+  /** Entries of the DDL journal that are not done yet: the task starts with their collections suspended. */
+  undone: readonly DdlChange[];
+  startTime: bigint;
+  /** The destination already has the initial collections as they were at the start time. */
+  beginsCopied: boolean;
+  /** Bound of the bytes in this task's buffers. */
+  bytesMax: number;
+  /**
+   * Above this number of pending re-reads, a range of them is copied again. The default is the re-read set's own bound.
+   */
+  rereadRequestsMax?: number;
+  filter: NamespaceFilter;
+  remap: NamespaceRemap;
+  /** The task's part of a new collection on the source; null when it has none. */
+  taskOf: (followed: FollowedEntry) => TaskCollection | null;
+  /** Called immediately when a stage fails, while writes in flight still finish. */
+  onFailure: (error: unknown) => void;
+  /** Wakes the leader and the other tasks to read the task's record. */
+  fleet: Fleet;
+  /** Waits for the position of the task's stream. */
+  patience: StreamPatience;
+  /**
+   * Replaces a partly copied capped collection on the destination with an empty one.
+   * @param confirm rejects when another process owns the task
+   */
+  recreate: (entry: CatalogEntry, confirm: () => Promise<void>, signal: AbortSignal) => Promise<void>;
+}
+
 /** Interval of the check for a drained task, which waits for a few round trips. */
 const drainPoll_ms = 20;
 
 /**
- * Composes the stages of one sync task: change stream and apply workers, copy, re-read, DDL changes, and the
- * checkpoint.
+ * The stages of one sync task: change stream and apply workers, copy, re-read, DDL changes, and the checkpoint. Each is
+ * made of those before it.
  */
 export class SyncPipeline {
   readonly ddlChanges: TaskDdl;
-  readonly #rereads: RereadSet;
+  readonly #undone = new UndoneEntries();
+  readonly #followed: TaskTables;
+  readonly #storage: TaskStorage;
+  readonly #record: OwnedRecord;
   readonly #budget: ByteBudget;
   readonly #copyBudget: ByteBudget;
-  readonly #storage: TaskStorage;
-  readonly #followed: TaskTables;
-  readonly #record: OwnedRecord;
-  readonly #writers: TaskWriters;
+  readonly #rereads: RereadSet;
   readonly #apply: ApplyStage;
-  readonly #rereader: Rereader;
   readonly #plans: CopyPlans;
   readonly #copier: Copier;
+  readonly #rereader: Rereader;
   readonly #checkpoint: TaskCheckpoint;
   #commitTime: bigint | null = null;
 
@@ -56,30 +99,38 @@ export class SyncPipeline {
     private readonly deps: SyncPipelineDependencies,
     private readonly hard: AbortSignal,
   ) {
-    const { runtime, record, records, destination, metadata } = deps;
+    const { runtime, fleet, record, records, destination, metadata } = deps;
     const startAt = record.checkpoint?.toBigInt() ?? deps.startTime;
-    this.#budget = new ByteBudget(deps.bytesMax / 2);
-    this.#copyBudget = new ByteBudget(deps.bytesMax / 2);
     this.#followed = new TaskTables(deps.known, deps.remap);
     this.#storage = new TaskStorage(metadata, record._id, record.epoch, hard);
-    this.#rereads = new RereadSet(this.#storage, this.#budget, deps.rereadRequestsMax);
     this.#record = new OwnedRecord(records, record, runtime.clock, hard);
-    this.#writers = taskWriters(destination, runtime.retrying, record, runtime.config.applyWorkers, () =>
-      this.#checkpoint.confirmOwner(),
-    );
-    const state = {
-      record: this.#record,
-      followed: this.#followed,
-      rereads: this.#rereads,
-      budget: this.#budget,
-      writers: this.#writers,
-    };
+    const writers = taskWriters(destination, runtime, record, this.#record);
+    this.#budget = new ByteBudget(deps.bytesMax / 2);
+    this.#copyBudget = new ByteBudget(deps.bytesMax / 2);
+    this.#rereads = new RereadSet(this.#storage, this.#budget, deps.rereadRequestsMax);
+    const [followed, rereads, undone] = [this.#followed, this.#rereads, this.#undone];
+    const state = { record: this.#record, followed, rereads, budget: this.#budget, writer: writers.apply };
     this.#apply = new ApplyStage(deps, state, startAt);
-    this.#plans = new CopyPlans(deps, this.#storage, this.#followed, () => this.#checkpoint.save());
-    this.#copier = new Copier([], this.#copyDependencies());
-    this.#rereader = this.#makeRereader();
-    this.#checkpoint = this.#makeCheckpoint(startAt);
-    this.ddlChanges = this.#makeDdlChanges();
+    const { dispatcher, workers, unknown } = this.#apply;
+    this.#plans = new CopyPlans(deps, this.#storage, followed, this.#record);
+    this.#copier = new Copier([], this.#copyDependencies(writers.copy));
+    this.#rereader = this.#makeRereader(writers.reread);
+    this.#checkpoint = new TaskCheckpoint(
+      { runtime, record: this.#record, apply: this.#apply, rereads, followed, fleet },
+      startAt,
+    );
+    this.ddlChanges = new TaskDdl({
+      followed,
+      unknown,
+      applyWorkers: workers,
+      dispatcher,
+      copier: this.#copier,
+      plans: this.#plans,
+      rereader: this.#rereader,
+      rereads,
+      storage: this.#storage,
+      undone,
+    });
   }
 
   get taskId(): string {
@@ -182,7 +233,7 @@ export class SyncPipeline {
   }
 
   #isQuietUpTo(time: bigint): boolean {
-    const defined = this.ddlChanges.doneUpTo(time) && this.#apply.unknown.size === 0;
+    const defined = this.#undone.doneUpTo(time) && this.#apply.unknown.size === 0;
     const copied = !this.#rereads.anyUpTo(time) && this.#followed.copyDoneUpTo(time);
     return this.#apply.isQuietUpTo(time) && defined && copied;
   }
@@ -194,7 +245,7 @@ export class SyncPipeline {
     const readings = this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime);
     return {
       ...copyStats(this.#followed.tables.values()),
-      copyDone: this.#followed.copyDone && this.#rereads.ofRecordOrder === 0,
+      copyDone: this.#checkpoint.copyDone,
       copying: this.#followed.copying,
       eventsApplied,
       followsStream: stream.isFollowed,
@@ -209,38 +260,12 @@ export class SyncPipeline {
     };
   }
 
-  #makeRereader(): Rereader {
-    const { runtime, source, destination } = this.deps;
-    const { dispatcher, stream, watermark } = this.#apply;
-    const isSuspended = (uuid: string) => this.ddlChanges.isSuspended(uuid);
-    return new Rereader({
-      shard: source.taskClient(this.deps.shardId),
-      source: source.router,
-      destination: destination.router,
-      writer: this.#writers.reread,
-      rereads: this.#rereads,
-      applyWatermark: watermark,
-      retrying: runtime.retrying,
-      clock: runtime.clock,
-      stream,
-      mayRead: (entry) => this.#mayRead(entry),
-      relief: new RereadRelief({
-        rereads: this.#rereads,
-        clock: runtime.clock,
-        tables: this.#followed.tables,
-        dispatcher,
-        copier: this.#copier,
-        isSuspended,
-      }),
-    });
-  }
-
-  #copyDependencies(): CopyDependencies {
+  #copyDependencies(writer: FencedWriter): CopyDependencies {
     const { runtime, source } = this.deps;
     const { stream } = this.#apply;
     return {
       shard: source.taskClient(this.deps.shardId),
-      writer: this.#writers.copy,
+      writer,
       rereads: this.#rereads,
       retrying: runtime.retrying,
       clock: runtime.clock,
@@ -255,45 +280,29 @@ export class SyncPipeline {
     };
   }
 
-  #makeCheckpoint(startAt: bigint): TaskCheckpoint {
-    const { dispatcher, workers, unknown, progressed } = this.#apply;
-    const stages = {
-      runtime: this.deps.runtime,
-      record: this.#record,
-      dispatcher,
-      applyWorkers: workers,
+  #makeRereader(writer: FencedWriter): Rereader {
+    const { runtime, source, destination } = this.deps;
+    const { dispatcher, stream, watermark } = this.#apply;
+    return new Rereader({
+      shard: source.taskClient(this.deps.shardId),
+      source: source.router,
+      destination: destination.router,
+      writer,
       rereads: this.#rereads,
-      followed: this.#followed,
-      unknown,
-      progressed,
-      stats: () => this.stats(),
-      fleet: this.deps.fleet,
-    };
-    return new TaskCheckpoint(stages, startAt);
-  }
-
-  #makeDdlChanges(): TaskDdl {
-    return new TaskDdl({
-      followed: this.#followed,
-      unknown: this.#apply.unknown,
-      applyWorkers: this.#apply.workers,
-      copier: this.#copier,
-      rereader: this.#rereader,
-      rereads: this.#rereads,
-      storage: this.#storage,
-      begin: (followed, signal) => this.#follow(followed, signal),
+      applyWatermark: watermark,
+      retrying: runtime.retrying,
+      clock: runtime.clock,
+      stream,
+      mayRead: (entry) => this.#mayRead(entry),
+      relief: new RereadRelief({
+        rereads: this.#rereads,
+        clock: runtime.clock,
+        tables: this.#followed.tables,
+        dispatcher,
+        copier: this.#copier,
+        undone: this.#undone,
+      }),
     });
-  }
-
-  /** Starts to copy a collection. No read may be earlier than the dispatched position: its events were dropped. */
-  async #follow(followed: FollowedEntry, signal: AbortSignal): Promise<void> {
-    const task = this.deps.taskOf(followed);
-    if (task === null) return;
-    await this.#storage.claimCopies([task.copy]);
-    const table = await this.#plans.fresh(task, signal);
-    for (const partition of table.partitions) partition.raiseDropped(this.#apply.dispatcher.latest);
-    this.#followed.add(task, table);
-    this.#copier.add(table);
   }
 
   /**
@@ -303,49 +312,7 @@ export class SyncPipeline {
   #mayRead({ collection, id }: RereadEntry): boolean {
     const { replayed, position } = this.#apply.dispatcher;
     const partition = this.#followed.tables.get(collection.uuid)?.find(id);
-    if (partition?.state !== 'done' || !replayed || this.ddlChanges.isSuspended(collection.uuid)) return false;
+    if (partition?.state !== 'done' || !replayed || this.#undone.isSuspended(collection.uuid)) return false;
     return (partition.readTime ?? 0n) <= position && collection.notBefore <= position;
   }
-}
-
-/** What a sync pipeline needs to start or to continue. */
-export interface SyncPipelineDependencies {
-  runtime: Runtime;
-  source: ClusterClient;
-  destination: ClusterClient;
-  metadata: Metadata;
-  records: TaskRecords;
-  record: TaskRecord;
-  /** The source shard that the task reads. */
-  shardId: string;
-  /** The task's collections after all done DDL changes, in the order of their copy. */
-  collections: TaskCollection[];
-  /** UUIDs of all collections that are or were in the catalog. */
-  known: ReadonlySet<string>;
-  /** Entries of the DDL journal that are not done yet: the task starts with their collections suspended. */
-  undone: readonly DdlChange[];
-  startTime: bigint;
-  /** The destination already has the initial collections as they were at the start time. */
-  beginsCopied: boolean;
-  /** Bound of the bytes in this task's buffers. */
-  bytesMax: number;
-  /**
-   * Above this number of pending re-reads, a range of them is copied again. The default is the re-read set's own bound.
-   */
-  rereadRequestsMax?: number;
-  filter: NamespaceFilter;
-  remap: NamespaceRemap;
-  /** The task's part of a new collection on the source; null when it has none. */
-  taskOf: (followed: FollowedEntry) => TaskCollection | null;
-  /** Called immediately when a stage fails, while writes in flight still finish. */
-  onFailure: (error: unknown) => void;
-  /** Wakes the leader and the other tasks to read the task's record. */
-  fleet: Fleet;
-  /** Waits for the position of the task's stream. */
-  patience: StreamPatience;
-  /**
-   * Replaces a partly copied capped collection on the destination with an empty one.
-   * @param confirm rejects when another process owns the task
-   */
-  recreate: (entry: CatalogEntry, confirm: () => Promise<void>, signal: AbortSignal) => Promise<void>;
 }

@@ -1,18 +1,15 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import { type ApplyWorkers, earlier } from '../../apply/apply-workers.js';
-import type { EventDispatcher } from '../../apply/event-dispatcher.js';
+import { earlier } from '../../apply/apply-workers.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { RereadSet } from '../../store/reread-set.js';
-import type { Condition } from '../../async/waiting.js';
 import type { Runtime } from '../migration/runtime.js';
 import type { TaskTables } from './followed-collections.js';
-import { storedHotDocuments, type TaskStats } from './task-stats.js';
-import type { UnknownCollections } from './apply-stage.js';
+import { copyStats, storedHotDocuments } from './task-stats.js';
+import type { ApplyStage } from './apply-stage.js';
 import type { Clock } from '../../async/clock.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { type ConfirmOwner, FencedWriter } from '../../store/fenced-writer.js';
-import type { Retrying } from '../../async/retry.js';
+import { FencedWriter } from '../../store/fenced-writer.js';
 import { SessionFence } from '../../store/fence.js';
 
 /** The owner confirms its epoch at least this often, even when nothing changes. */
@@ -24,24 +21,13 @@ const confirm_ms = 10_000;
 const idle_ms = 10_000;
 /** Interval of storing it then. */
 const idleSave_ms = 5_000;
-/**
- * Sends nothing when the ownership is unconfirmed for this long: servers forget sessions, and with them the fence,
- * after 30 minutes.
- */
-const ownerUnconfirmedMax_ms = 10 * 60_000;
-
-/** Upper bounds of the checkpoint. */
+/** What the checkpoint of a sync task is made of. */
 export interface CheckpointStages {
   runtime: Runtime;
-  dispatcher: EventDispatcher;
-  applyWorkers: ApplyWorkers;
+  record: OwnedRecord;
+  apply: ApplyStage;
   rereads: RereadSet;
   followed: TaskTables;
-  unknown: UnknownCollections;
-  /** Signalled after every stored checkpoint. */
-  progressed: Condition;
-  stats(): TaskStats;
-  record: OwnedRecord;
   /** The verifiers of all tasks begin once every copy is recorded as done. */
   fleet: Fleet;
 }
@@ -66,12 +52,12 @@ export class TaskCheckpoint {
 
   /** The smallest of the first event that is not durable yet, and the read time of every partition being copied. */
   time(): bigint {
-    const { followed, unknown } = this.stages;
+    const { followed, apply } = this.stages;
     let lowest = this.#appliedBelow();
     const lower = (time: bigint | null) => {
       if (time !== null && time < lowest) lowest = time;
     };
-    lower(unknown.oldestWaiting);
+    lower(apply.unknown.oldestWaiting);
     for (const table of followed.tables.values()) {
       for (const { state, readTime } of table.partitions)
         if (state === 'starting' || state === 'copying') lower(readTime);
@@ -81,19 +67,19 @@ export class TaskCheckpoint {
 
   /** Below it every event of the copied documents is durable; a long copy does not hold it back. */
   #appliedBelow(): bigint {
-    const { applyWorkers, rereads } = this.stages;
-    return this.#routedOr(earlier(applyWorkers.oldest(), rereads.oldestPending()));
+    const { apply, rereads } = this.stages;
+    return this.#routedOr(earlier(apply.workers.oldest(), rereads.oldestPending()));
   }
 
   /** Events that wait for a DDL change of one collection do not hold back what is remembered of others. */
   #forgetReadings(): void {
-    const { applyWorkers, rereads } = this.stages;
+    const { apply, rereads } = this.stages;
     const buffered = rereads.oldestPending();
-    rereads.forgetReadings((uuid) => this.#routedOr(earlier(applyWorkers.oldestOf(uuid), buffered)));
+    rereads.forgetReadings((uuid) => this.#routedOr(earlier(apply.workers.oldestOf(uuid), buffered)));
   }
 
   #routedOr(waiting: bigint | null): bigint {
-    const next = this.stages.dispatcher.position + 1n;
+    const next = this.stages.apply.dispatcher.position + 1n;
     return waiting !== null && waiting < next ? waiting : next;
   }
 
@@ -109,42 +95,47 @@ export class TaskCheckpoint {
   }
 
   #isIdle(): boolean {
-    const { dispatcher, applyWorkers, runtime } = this.stages;
+    const { runtime, apply } = this.stages;
+    const { dispatcher, workers } = apply;
     const now_ms = runtime.clock.monotonic_ms();
-    if (dispatcher.latest !== this.#latest || applyWorkers.oldest() !== null)
+    if (dispatcher.latest !== this.#latest || workers.oldest() !== null)
       [this.#latest, this.#latestAt_ms] = [dispatcher.latest, now_ms];
     return now_ms - this.#latestAt_ms >= idle_ms;
   }
 
-  /** Stores the present checkpoint and the stats with it. */
+  /** Whether everything is copied, documents to re-read of a copy in record order included. */
+  get copyDone(): boolean {
+    return this.stages.followed.copyDone && this.stages.rereads.ofRecordOrder === 0;
+  }
+
+  /** Stores the present checkpoint, with what is copied and applied by now. */
   async save(): Promise<void> {
-    const { dispatcher, progressed, record, fleet } = this.stages;
+    const { apply, followed, record, fleet } = this.stages;
     const time = this.time();
     const checkpoint = time > this.#saved ? time : this.#saved;
-    const stats = this.stages.stats();
-    const { copiedBytes, copiedDocuments, copyDone, eventsApplied } = stats;
-    const copied = { bytes: copiedBytes, documents: copiedDocuments };
-    const lastWrite = timestampOf(dispatcher.lastWrite);
+    const { copyDone } = this;
+    const { copiedBytes, copiedDocuments } = copyStats(followed.tables.values());
     await record.update({
       checkpoint: timestampOf(checkpoint),
-      lastWrite,
-      copied,
+      lastWrite: timestampOf(apply.dispatcher.lastWrite),
+      copied: { bytes: copiedBytes, documents: copiedDocuments },
       copyDone,
-      eventsApplied,
-      hotDocuments: storedHotDocuments(stats),
+      eventsApplied: apply.eventsApplied,
+      hotDocuments: storedHotDocuments(apply.workers.hotDocuments()),
     });
     this.#saved = checkpoint;
     if (copyDone && !this.#copyDone) fleet.wake();
     this.#copyDone = copyDone;
     this.#forgetReadings();
-    progressed.changed();
-  }
-
-  /** A process that was frozen for long finds out here that it was replaced, before it sends anything. */
-  async confirmOwner(): Promise<void> {
-    if (this.stages.record.unconfirmed_ms >= ownerUnconfirmedMax_ms) await this.save();
+    apply.progressed.changed();
   }
 }
+
+/**
+ * Sends nothing when the ownership is unconfirmed for this long: servers forget sessions, and with them the fence,
+ * after 30 minutes.
+ */
+const unconfirmedMax_ms = 10 * 60_000;
 
 /** The record of a task, which its owner changes under its epoch; every change confirms the ownership. */
 export class OwnedRecord {
@@ -165,6 +156,19 @@ export class OwnedRecord {
   }
 
   /** @throws ConvoyError `staleEpoch` when another process owns the task */
+  async confirm(): Promise<void> {
+    await this.update({ epoch: this.task.epoch });
+  }
+
+  /**
+   * A process that was frozen for long finds out here that it was replaced, before it sends anything.
+   * @throws ConvoyError `staleEpoch` when another process owns the task
+   */
+  async confirmOverdue(): Promise<void> {
+    if (this.unconfirmed_ms >= unconfirmedMax_ms) await this.confirm();
+  }
+
+  /** @throws ConvoyError `staleEpoch` when another process owns the task */
   async update(fields: Partial<TaskRecord>): Promise<void> {
     const asked_ms = this.clock.monotonic_ms();
     await this.records.update(this.task._id, this.task.epoch, fields, this.hard);
@@ -179,17 +183,20 @@ export interface TaskWriters {
   reread: FencedWriter;
 }
 
-/** Assigns the sessions of a task: one for re-reads, one to each apply worker, the rest to the copy. */
+/**
+ * Assigns the sessions of a task: one for re-reads, one to each apply worker, the rest to the copy.
+ * @param owned confirms the ownership before a write
+ */
 export function taskWriters(
   destination: ClusterClient,
-  retrying: Retrying,
+  { config, retrying }: Runtime,
   record: TaskRecord,
-  applyWorkers: number,
-  confirm: ConfirmOwner,
+  owned: OwnedRecord,
 ): TaskWriters {
   const fence = new SessionFence(destination, retrying);
   const sessions = record.sessions.map((session) => session.value());
-  const forWorkers = Math.max(1, Math.min(applyWorkers, sessions.length - 2));
+  const forWorkers = Math.max(1, Math.min(config.applyWorkers, sessions.length - 2));
+  const confirm = () => owned.confirmOverdue();
   const writer = (from: number, to: number): FencedWriter =>
     new FencedWriter(destination.router, retrying, sessions.slice(from, to), record.epoch, confirm, fence);
   return { reread: writer(0, 1), apply: writer(1, 1 + forWorkers), copy: writer(1 + forWorkers, sessions.length) };

@@ -4,6 +4,8 @@ import { Condition } from '../../async/waiting.js';
 import type { Journalled } from '../migration/migration-watch.js';
 import type { SyncPipeline } from './sync-pipeline.js';
 import type { ApplyWorkers } from '../../apply/apply-workers.js';
+import type { EventDispatcher } from '../../apply/event-dispatcher.js';
+import type { CopyPlans } from './copy-plans.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { Copier } from '../../copy/copier.js';
 import type { Rereader } from '../../reread/rereader.js';
@@ -115,8 +117,37 @@ export interface DdlStages {
   rereader: Rereader;
   rereads: RereadSet;
   storage: TaskStorage;
-  /** Starts to follow a collection, if the task has a part in it. */
-  begin(entry: FollowedEntry, signal: AbortSignal): Promise<void>;
+  undone: UndoneEntries;
+  plans: CopyPlans;
+  dispatcher: EventDispatcher;
+}
+
+/** The entries of the DDL journal that a task knows and that are not done: their collections are suspended. */
+export class UndoneEntries {
+  #entries: readonly DdlChange[] = [];
+
+  /** Whether writes to a collection are suspended until an entry about it is done. */
+  isSuspended(uuid: string): boolean {
+    return this.#entries.some((ddlChange) => ddlChange.uuid === uuid || ddlChange.droppedUuid === uuid);
+  }
+
+  /** Whether all known entries up to a time are done. */
+  doneUpTo(time: bigint): boolean {
+    return this.#entries.every((ddlChange) => timeOf(ddlChange.time) > time);
+  }
+
+  /** The suspended collections. */
+  get uuids(): ReadonlySet<string> {
+    return new Set(this.#entries.flatMap(uuidsOf));
+  }
+
+  add(ddlChanges: readonly DdlChange[]): void {
+    this.#entries = [...this.#entries, ...ddlChanges];
+  }
+
+  remove(done: DdlChange): void {
+    this.#entries = this.#entries.filter(({ ordinal }) => ordinal !== done.ordinal);
+  }
 }
 
 /**
@@ -124,30 +155,18 @@ export interface DdlStages {
  * nothing of them is in flight, and adopts the entry's result. Other collections continue meanwhile.
  */
 export class TaskDdl {
-  #undone: readonly DdlChange[] = [];
-
   constructor(private readonly stages: DdlStages) {}
-
-  /** Whether writes to a collection are suspended until an entry about it is done. */
-  isSuspended(uuid: string): boolean {
-    return this.#undone.some((ddlChange) => isAbout(ddlChange, uuid));
-  }
-
-  /** Whether all known entries up to a time are done. */
-  doneUpTo(time: bigint): boolean {
-    return this.#undone.every((ddlChange) => timeOf(ddlChange.time) > time);
-  }
 
   /** Suspends the collections of new entries, synchronously. */
   learn(ddlChanges: readonly DdlChange[]): void {
-    this.#undone = [...this.#undone, ...ddlChanges];
+    this.stages.undone.add(ddlChanges);
     for (const uuid of ddlChanges.flatMap(uuidsOf)) this.#suspend(uuid);
   }
 
   /** Resolves once nothing is in flight of the collections that were suspended before the call. */
   async quiet(signal: AbortSignal): Promise<void> {
-    const { copier, applyWorkers, rereader } = this.stages;
-    for (const uuid of new Set(this.#undone.flatMap(uuidsOf))) {
+    const { copier, applyWorkers, rereader, undone } = this.stages;
+    for (const uuid of undone.uuids) {
       await copier.quiet(uuid, signal);
       await applyWorkers.answered(uuid, signal);
       await rereader.quiet(uuid, signal);
@@ -156,15 +175,30 @@ export class TaskDdl {
 
   /** Adopts the result of an entry that is done. Entries are adopted in order. */
   async takeOver(ddlChange: DdlChange, signal: AbortSignal): Promise<void> {
-    const { followed, unknown } = this.stages;
+    const { followed, unknown, undone } = this.stages;
     const { ended, started, renamed } = resultOf(ddlChange);
     for (const uuid of ended) await this.#forget(uuid);
     if (renamed !== null) followed.rename(renamed);
-    if (started !== null) await this.stages.begin(started, signal);
+    if (started !== null) await this.#begin(started, signal);
     followed.know(ddlChange.uuid);
     unknown.resolve(ddlChange.uuid);
-    this.#undone = this.#undone.filter(({ ordinal }) => ordinal !== ddlChange.ordinal);
-    for (const uuid of uuidsOf(ddlChange)) if (!this.isSuspended(uuid)) this.#resume(uuid);
+    undone.remove(ddlChange);
+    for (const uuid of uuidsOf(ddlChange)) if (!undone.isSuspended(uuid)) this.#resume(uuid);
+  }
+
+  /**
+   * Starts to copy a collection, if the task has a part in it. No read may be earlier than the dispatched position: its
+   * events were dropped.
+   */
+  async #begin(started: FollowedEntry, signal: AbortSignal): Promise<void> {
+    const { followed, copier, storage, plans, dispatcher } = this.stages;
+    const task = plans.taskOf(started);
+    if (task === null) return;
+    await storage.claimCopies([task.copy]);
+    const table = await plans.fresh(task, signal);
+    for (const partition of table.partitions) partition.raiseDropped(dispatcher.latest);
+    followed.add(task, table);
+    copier.add(table);
   }
 
   #suspend(uuid: string): void {
@@ -196,8 +230,4 @@ export class TaskDdl {
 
 function uuidsOf({ uuid, droppedUuid }: DdlChange): string[] {
   return droppedUuid === null ? [uuid] : [uuid, droppedUuid];
-}
-
-function isAbout(ddlChange: DdlChange, uuid: string): boolean {
-  return ddlChange.uuid === uuid || ddlChange.droppedUuid === uuid;
 }

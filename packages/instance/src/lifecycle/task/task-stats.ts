@@ -102,8 +102,8 @@ export function hotDocumentsOf(stats: readonly TaskStats[]): HotDocument[] | nul
 }
 
 /** The hot documents of a task with their `_id`s, for its record. */
-export function storedHotDocuments({ hotDocuments = [] }: TaskStats): StoredHotDocument[] {
-  return hotDocuments.map(({ id, ...reported }) => ({ ...reported, id: id === null ? null : storedValue(id) }));
+export function storedHotDocuments(hot: readonly HotTaskDocument[]): StoredHotDocument[] {
+  return hot.map(({ id, ...reported }) => ({ ...reported, id: id === null ? null : storedValue(id) }));
 }
 
 /**

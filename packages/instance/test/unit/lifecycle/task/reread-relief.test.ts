@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RereadRelief } from '../../../../src/lifecycle/task/reread-relief.js';
+import type { UndoneEntries } from '../../../../src/lifecycle/task/task-ddl.js';
 import { ByteBudget } from '../../../../src/async/waiting.js';
 import type { Partition } from '../../../../src/store/partition.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
@@ -46,7 +47,7 @@ function begin(changes: Partial<SyncedCollection> = {}, fullAt = 3, starts = [10
     tables,
     dispatcher: only<EventDispatcher>({ latest: 30n }),
     copier: only<Copier>({ isTaken: (each) => taken.has(each), reopened: () => void (reopened += 1) }),
-    isSuspended: () => suspend,
+    undone: only<UndoneEntries>({ isSuspended: () => suspend }),
   });
 }
 

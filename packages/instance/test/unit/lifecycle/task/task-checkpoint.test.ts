@@ -4,7 +4,6 @@ import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { type CheckpointStages, OwnedRecord, TaskCheckpoint } from '../../../../src/lifecycle/task/task-checkpoint.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import type { TaskRecord, TaskRecords } from '../../../../src/store/task-record.js';
-import { statsWith } from '../../model/migration-state.js';
 import { collectionOf, never } from '../../model/parts.js';
 import { bringTo } from '../../model/partition-states.js';
 import { only } from '../../../../../../test/only.js';
@@ -12,7 +11,7 @@ import type { Clock } from '../../../../src/async/clock.js';
 import type { InstanceConfig } from '../../../../src/config/instance-schema.js';
 import type { EventDispatcher } from '../../../../src/apply/event-dispatcher.js';
 import type { RereadSet } from '../../../../src/store/reread-set.js';
-import type { UnknownCollections } from '../../../../src/lifecycle/task/apply-stage.js';
+import type { ApplyStage, UnknownCollections } from '../../../../src/lifecycle/task/apply-stage.js';
 import type { TaskTables } from '../../../../src/lifecycle/task/followed-collections.js';
 import type { Condition } from '../../../../src/async/waiting.js';
 import type { Fleet } from '@convoy/api/fleet/fleet';
@@ -31,6 +30,7 @@ let afterSleep: () => void;
 let forgotten: (uuid: string) => bigint;
 let copyDone: boolean;
 let wakes: number;
+let owned: OwnedRecord;
 let checkpoint: TaskCheckpoint;
 
 beforeEach(() => {
@@ -47,31 +47,41 @@ beforeEach(() => {
   };
   const clock = { monotonic_ms: () => now_ms, sleep };
   const update = (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void updates.push(set));
+  owned = new OwnedRecord(
+    only<TaskRecords>({ update }),
+    only<TaskRecord>({ _id: 'a', epoch: 1 }),
+    only<Clock>(clock),
+    never,
+  );
   const stages: CheckpointStages = {
     runtime: only<Runtime>({ clock: only<Clock>(clock), config: only<InstanceConfig>({ checkpoint_ms: 1_000 }) }),
-    record: new OwnedRecord(
-      only<TaskRecords>({ update }),
-      only<TaskRecord>({ _id: 'a', epoch: 1 }),
-      only<Clock>(clock),
-      never,
-    ),
-    dispatcher: only<EventDispatcher>(dispatcher),
-    applyWorkers: only<ApplyWorkers>({
-      oldest: () => [oldest.applyWorkers, ...parked.values()].reduce(earlier, null),
-      oldestOf: (uuid) => earlier(oldest.applyWorkers, parked.get(uuid) ?? null),
+    record: owned,
+    apply: only<ApplyStage>({
+      dispatcher: only<EventDispatcher>(dispatcher),
+      workers: only<ApplyWorkers>({
+        oldest: () => [oldest.applyWorkers, ...parked.values()].reduce(earlier, null),
+        oldestOf: (uuid) => earlier(oldest.applyWorkers, parked.get(uuid) ?? null),
+        hotDocuments: () => [],
+      }),
+      unknown: only<UnknownCollections>({
+        get oldestWaiting() {
+          return oldest.unknown;
+        },
+      }),
+      progressed: only<Condition>({ changed: () => undefined }),
+      eventsApplied: 3,
     }),
     rereads: only<RereadSet>({
+      ofRecordOrder: 0,
       oldestPending: () => oldest.buffered,
       forgetReadings: (times) => void (forgotten = times),
     }),
-    unknown: only<UnknownCollections>({
-      get oldestWaiting() {
-        return oldest.unknown;
+    followed: only<TaskTables>({
+      tables: new Map([['a', table]]),
+      get copyDone() {
+        return copyDone;
       },
     }),
-    followed: only<TaskTables>({ tables: new Map([['a', table]]) }),
-    progressed: only<Condition>({ changed: () => undefined }),
-    stats: () => statsWith({ copiedBytes: 1, copiedDocuments: 2, eventsApplied: 3, copyDone }),
     fleet: only<Fleet>({ wake: () => void (wakes += 1) }),
   };
   checkpoint = new TaskCheckpoint(stages, 10n);
@@ -130,13 +140,13 @@ it('the fleet is woken once the end of the copy is stored, and again when a late
 
 it('an owner is confirmed before it sends anything when ten minutes have passed', async () => {
   now_ms = 9 * 60_000;
-  await checkpoint.confirmOwner();
+  await owned.confirmOverdue();
   expect(updates).toEqual([]);
   now_ms = 11 * 60_000;
-  await checkpoint.confirmOwner();
+  await owned.confirmOverdue();
   expect(updates).toHaveLength(1);
   now_ms = 12 * 60_000;
-  await checkpoint.confirmOwner();
+  await owned.confirmOverdue();
   expect(updates).toHaveLength(1);
 });
 

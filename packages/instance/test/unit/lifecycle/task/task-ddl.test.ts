@@ -2,11 +2,13 @@ import { Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { only } from '../../../../../../test/only.js';
 import type { TaskCollection } from '../../../../src/lifecycle/task/task-collections.js';
-import { type DdlStages, TaskDdl } from '../../../../src/lifecycle/task/task-ddl.js';
+import { type DdlStages, TaskDdl, UndoneEntries } from '../../../../src/lifecycle/task/task-ddl.js';
 import type { DdlChange } from '../../../../src/store/ddl-journal.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { collectionOf, never, settled } from '../../model/parts.js';
 import type { ApplyWorkers } from '../../../../src/apply/apply-workers.js';
+import type { EventDispatcher } from '../../../../src/apply/event-dispatcher.js';
+import type { CopyPlans } from '../../../../src/lifecycle/task/copy-plans.js';
 import type { Copier } from '../../../../src/copy/copier.js';
 import type { Rereader } from '../../../../src/reread/rereader.js';
 import type { TaskTables } from '../../../../src/lifecycle/task/followed-collections.js';
@@ -18,6 +20,7 @@ const [orders, target] = ['0a', '0b'].map((byte) => byte.repeat(16)) as [string,
 let log: string[];
 let answers: Map<string, () => void>;
 let tables: Map<string, PartitionTable>;
+let undone: UndoneEntries;
 let ddlChanges: TaskDdl;
 
 function waiting(stage: string): (uuid: string) => Promise<void> {
@@ -32,6 +35,7 @@ beforeEach(() => {
   log = [];
   tables = new Map();
   answers = new Map();
+  undone = new UndoneEntries();
   const stages: DdlStages = {
     applyWorkers: only<ApplyWorkers>({
       park: noting('apply workers park'),
@@ -61,7 +65,9 @@ beforeEach(() => {
       },
     }),
     unknown: only<UnknownCollections>({ resolve: () => undefined }),
-    begin: () => Promise.resolve(),
+    undone,
+    plans: only<CopyPlans>({ taskOf: () => null }),
+    dispatcher: only<EventDispatcher>({}),
   };
   ddlChanges = new TaskDdl(stages);
 });
@@ -105,10 +111,10 @@ describe('the collections of an undone change', () => {
     ]);
     expect(log.sort()).toEqual(suspend);
     expect([
-      ddlChanges.isSuspended(orders),
-      ddlChanges.isSuspended(target),
-      ddlChanges.doneUpTo(19n),
-      ddlChanges.doneUpTo(20n),
+      undone.isSuspended(orders),
+      undone.isSuspended(target),
+      undone.doneUpTo(19n),
+      undone.doneUpTo(20n),
     ]).toEqual([true, true, true, false]);
   });
 
