@@ -36,7 +36,7 @@ export class MemberControl extends NodeControl {
       },
       begin: () => {
         shard.resume();
-        shard.appendNoop(new Map([['msg', 'new primary']]));
+        shard.access.appendNoop(new Map([['msg', 'new primary']]));
       },
       freeze: () => shard.standStill(),
       wake: () => shard.resume(),
@@ -62,7 +62,7 @@ export class MemberControl extends NodeControl {
     clearTimeout(this.#election);
     this.identity.role.elect();
     this.shard.resume();
-    this.shard.appendNoop(new Map([['msg', 'new primary']]));
+    this.shard.access.appendNoop(new Map([['msg', 'new primary']]));
   }
 
   /**
@@ -70,7 +70,7 @@ export class MemberControl extends NodeControl {
    * @param before everything older is truncated; by default everything so far
    */
   fillOplog(before?: Timestamp): void {
-    const newest = this.shard.appendNoop(new Map([['msg', 'oplog filled']]));
+    const newest = this.shard.access.appendNoop(new Map([['msg', 'oplog filled']]));
     this.shard.loseOplogBefore(before ?? newest);
   }
 

@@ -102,7 +102,7 @@ export class ShardMember {
     const node = new MemberNode(
       identity,
       shard,
-      () => shard.lastAppliedTime(),
+      () => shard.access.lastAppliedTime(),
       options.clock,
       (request) => started.control?.answer(request) ?? options.clusterAnswer?.(request),
     );
@@ -134,7 +134,7 @@ export class ShardMember {
     );
     started.node = guardNode(node, realm, {
       keepsToRouters: options.keepsToRouters ?? (() => false),
-      namespaceOf: (db, uuid) => shard.collectionsOf(db).find((one) => isSame(one.uuid, uuid))?.namespace,
+      namespaceOf: (db, uuid) => shard.access.collectionsOf(db).find((one) => isSame(one.uuid, uuid))?.namespace,
     });
     return new ShardMember(options.id, identity, shard, node, server, realm, link, started.control);
   }
@@ -152,7 +152,7 @@ export class ShardMember {
 
 /** `serverStatus`, which since 8.0 shows the move of a chunk that is under way (earlier releases were not seen to). */
 async function statusWithMove(identity: NodeIdentity, shard: ShardNode, request: CommandRequest): Promise<Doc> {
-  const status = await serverStatus(identity, request, () => shard.lastAppliedTime());
+  const status = await serverStatus(identity, request, () => shard.access.lastAppliedTime());
   const move = identity.version.atLeast(8, 0) ? shard.moveStatus : undefined;
   if (move !== undefined) docOf(status.get('sharding'))?.set('migrations', move);
   return status;

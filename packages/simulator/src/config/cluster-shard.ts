@@ -1,7 +1,7 @@
 import type { Timestamp } from 'bson';
-import type { CommandNode } from '../node/command.js';
-import type { BlockedMember } from '../node/user-write-block.js';
-import type { ShardAccess, ShardStream, ShardStreamOptions } from '../shard/shard-access.js';
+import type { ShardAccess } from '../shard/shard-access.js';
+import type { ShardStream, ShardStreamOptions } from '../shard/change-stream/shard-stream.js';
+import type { ShardNode } from '../shard/shard-node.js';
 import { ConfigStore } from './config-store.js';
 import type { ShardedCollection } from './sharded-collection.js';
 import type { MemberLink } from './member-link.js';
@@ -32,8 +32,8 @@ export class ClusterShard {
     address: ShardAddress,
     /** Commands from the other nodes of the cluster go through it. */
     readonly node: MemberLink,
-    /** Its stored data, whether or not its process runs. */
-    readonly stored: ShardAccess & CommandNode & BlockedMember,
+    /** Its member, whether or not its process runs. */
+    readonly member: ShardNode,
     readonly addedAt: Timestamp,
     /** Whether the cleanup of orphans waits (fail point `suspendRangeDeletion`). */
     readonly suspended: () => boolean,
@@ -47,7 +47,12 @@ export class ClusterShard {
   ) {
     this.connectionString = address.connectionString;
     this.host = address.host;
-    this.cache = new ConfigStore(stored);
+    this.cache = new ConfigStore(member);
+  }
+
+  /** The stored data of its member. */
+  get stored(): ShardAccess {
+    return this.member.access;
   }
 
   /** @throws CommandError 6 while its process does not run */

@@ -4,7 +4,7 @@ import type { NodeIdentity } from '../every-node/node-identity.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
 import type { NodeCondition } from '../node/node-condition.js';
 import type { ServerVersion } from '../node/server-version.js';
-import type { ShardStream, ShardStreamEvent } from '../shard/shard-access.js';
+import type { ShardStream, ShardStreamEvent } from '../shard/change-stream/shard-stream.js';
 
 /** How long a router looks for the primary of a shard (server parameter `defaultFindReplicaSetHostTimeoutMS`). */
 const hostSelectionMsDefault = 15_000;

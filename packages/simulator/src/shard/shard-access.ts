@@ -1,9 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Binary, Timestamp } from 'bson';
+import { encodeDocument } from '../bson/encode.js';
 import type { Doc, Value } from '../bson/value.js';
+import { CommandError } from '../node/command.js';
+import { collectionOf, databaseOf } from '../node/namespace.js';
+import { openChangeStream } from './change-stream/open-stream.js';
+import type { ShardStream, ShardStreamOptions } from './change-stream/shard-stream.js';
+import { dropCollection, removeCollection } from './commands/drop.js';
+import { listedSpec } from './commands/indexes.js';
 import type { DonatedMove } from './donated-moves.js';
-import type { View } from './storage/catalog.js';
-import type { StatementResult } from './session/logical-session.js';
+import { failure } from './failure.js';
+import { buildIndexes } from './index-spec/build.js';
+import { createOperation } from './oplog/ddl-operations.js';
+import { documentKeyFrom } from './oplog/document-key.js';
 import type { DdlEvent } from './oplog/entry.js';
+import type { StatementResult } from './session/logical-session.js';
+import type { RunningTransaction } from './session/running-transaction.js';
+import type { ShardState } from './shard-state.js';
+import type { View } from './storage/catalog.js';
+import type { Collection } from './storage/collection.js';
+import { visibleBytes, type ReadView } from './storage/record.js';
+import { LATEST, timeKey } from './storage/time-key.js';
+import { HeldByTransaction } from './storage/write-unit.js';
+
+const NOW: ReadView = { time: LATEST, transaction: null };
 
 /** The writes of one statement of a retryable write. */
 export interface SessionRecord {
@@ -28,177 +48,260 @@ export interface CollectionFacts {
   isMultikey(index: string): boolean;
 }
 
-/** The scope of a stream. */
-export type StreamScope =
-  | { readonly kind: 'cluster' }
-  | { readonly kind: 'database'; readonly db: string }
-  | { readonly kind: 'collection'; readonly db: string; readonly collection: string };
-
-/** The start of a stream. */
-export type StreamStart =
-  /** Events at this time and later. */
-  | { readonly kind: 'time'; readonly clusterTime: Timestamp }
-  /** Events after this token (hex text of `_data`). `resumeAfter` refuses a token of an invalidate event. */
-  | { readonly kind: 'token'; readonly token: string; readonly afterInvalidate: boolean };
-
-export type FullDocument = 'default' | 'updateLookup' | 'whenAvailable' | 'required';
-export type FullDocumentBeforeChange = 'off' | 'whenAvailable' | 'required';
-
-/** The options of a `$changeStream` stage. */
-export interface StreamStage {
-  readonly allChangesForCluster: boolean;
-  readonly allowToRunOnConfigDB: boolean;
-  /** Streams of single collections such as buckets; never through routers. */
-  readonly allowToRunOnSystemNS: boolean;
-  readonly fullDocument: FullDocument;
-  readonly fullDocumentBeforeChange: FullDocumentBeforeChange;
-  readonly showExpandedEvents: boolean;
-  readonly showRawUpdateDescription: boolean;
-  readonly showSystemEvents: boolean;
-  /** Undefined: from now on. */
-  readonly start: StreamStart | undefined;
-}
-
-export interface ShardStreamOptions {
-  readonly scope: StreamScope;
-  readonly start: StreamStart;
-  readonly stage: StreamStage;
-  /** True for streams that a router merges with those of other shards. */
-  readonly merged: boolean;
-  /** Stages after `$changeStream`, as decoded documents. */
-  readonly pipeline: readonly Doc[];
-  /**
-   * How `updateLookup` finds the current document of a document key, for a router, which asks the owning shard. Without
-   * it the shard searches its own storage.
-   */
-  readonly lookup?: (namespace: string, documentKey: Doc) => Uint8Array | undefined;
-}
-
-/** One event of a stream, ready to be sent. */
-export interface ShardStreamEvent {
-  /** Hex text of `_id._data`, by which events of all shards are merged (plain string comparison). */
-  readonly token: string;
-  readonly clusterTime: Timestamp;
-  /** The event as BSON, after the stream's further stages. */
-  readonly bytes: Uint8Array;
-  /** True for the event that ends a database or collection stream. */
-  readonly invalidates: boolean;
-}
-
-/** A change stream of one shard, for a router that merges it with those of the others. */
-export interface ShardStream {
-  /**
-   * Takes the next events in order, at most `eventsMax` of them and about `bytesMax` bytes (at least one event if there
-   * is any).
-   * @throws CommandError 286 when the oplog does not reach back to the stream's start, 136 when it has overrun the open
-   * stream
-   */
-  take(eventsMax: number, bytesMax: number): ShardStreamEvent[];
-  /** Every event of this shard at or before this time has been taken. */
-  readonly scannedTo: Timestamp;
-  /** True once the event of the resume token was found, and without a resume token. */
-  readonly tokenSeen: boolean;
-  /**
-   * Resolves when the oplog grows, after `timeoutMs`, or when the signal aborts. Never rejects.
-   * @param signal the caller aborts it after its wait, which ends all waits with it
-   */
-  waitForChange(timeoutMs: number, signal: AbortSignal): Promise<void>;
-  close(): void;
-}
-
 /**
- * What the rest of a simulated cluster may ask of a shard besides commands. Everything here is synchronous and takes
- * effect at once. Documents are raw BSON, which the caller must not change.
+ * What the rest of a simulated cluster may ask of a shard besides commands. All but the waits takes effect at once.
+ * Documents are raw BSON, which the caller must not change.
  */
-export interface ShardAccess {
-  readonly name: string;
-  /** Time of the shard's last oplog entry: its `operationTime` and `lastCommittedOpTime`. */
-  lastAppliedTime(): Timestamp;
-  /** Appends a no-op to the oplog, so that the shard's time and its idle streams advance. */
-  appendNoop(message: Doc): Timestamp;
+export class ShardAccess {
+  constructor(
+    readonly name: string,
+    private readonly state: ShardState,
+  ) {}
 
-  databaseNames(): string[];
+  /** Time of the shard's last oplog entry: its `operationTime` and `lastCommittedOpTime`. */
+  lastAppliedTime(): Timestamp {
+    return this.state.oplog.lastTime;
+  }
+
+  /** Appends a no-op to the oplog, so that the shard's time and its idle streams advance. */
+  appendNoop(message: Doc): Timestamp {
+    return this.state.oplog.appendSilent(message);
+  }
+
+  databaseNames(): string[] {
+    return this.state.catalog.databaseNames();
+  }
 
   /** True from a database's first collection until it is dropped, also without any. */
-  hasDatabase(db: string): boolean;
-  collection(namespace: string): CollectionFacts | undefined;
-  collectionsOf(db: string): CollectionFacts[];
+  hasDatabase(db: string): boolean {
+    return this.state.catalog.hasDatabase(db);
+  }
+
+  collection(namespace: string): CollectionFacts | undefined {
+    const collection = this.state.catalog.collection(namespace);
+    return collection === undefined ? undefined : factsOf(collection);
+  }
+
+  collectionsOf(db: string): CollectionFacts[] {
+    return this.state.catalog.collectionsOf(db).map(factsOf);
+  }
+
   /** A view, or the one of a time-series collection. Undefined for other names. */
   view(
     namespace: string,
-  ): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined;
+  ): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined {
+    return this.state.catalog.view(namespace);
+  }
+
   /**
    * Creates a collection with another shard's UUID, and indexes. Does nothing for an existing one.
    * @param shown whether streams that show creations show it; not for a sharded collection
    */
-  ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[], shown?: boolean): void;
+  ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[], shown = false): void {
+    const { catalog, oplog } = this.state;
+    let collection = catalog.collection(namespace);
+    if (collection === undefined) {
+      const clusterTime = oplog.nextTime();
+      collection = catalog.addCollection(namespace, options, timeKey(clusterTime), uuid);
+      oplog.append(clusterTime, [createOperation(collection, !shown)]);
+    }
+    buildIndexes(this.state, collection, indexes, { fromMigrate: !shown });
+  }
+
   /** The views of a database, whose definitions lie in its `system.views`. */
-  viewsOf(db: string): readonly View[];
+  viewsOf(db: string): readonly View[] {
+    return this.state.catalog.viewsOf(db);
+  }
+
   /** Replaces the views of a database by these, after a change of their definitions. */
-  replaceViews(db: string, views: readonly View[]): void;
+  replaceViews(db: string, views: readonly View[]): void {
+    const { catalog } = this.state;
+    for (const { namespace } of catalog.viewsOf(db)) catalog.removeView(namespace);
+    for (const view of views) catalog.addView(view);
+  }
+
   /** Renames a collection without a change event, as resharding does at its end. Does nothing for a missing one. */
-  renameSilently(from: string, to: string): void;
+  renameSilently(from: string, to: string): void {
+    const { catalog, oplog } = this.state;
+    const collection = catalog.collection(from);
+    if (collection === undefined) return;
+    const clusterTime = oplog.nextTime();
+    catalog.renameCollection(collection, to, timeKey(clusterTime));
+    oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['renameCollection', from]]) }]);
+  }
+
   /** Drops a collection that must leave a shard. @param shown whether it has a change event */
-  forgetCollection(namespace: string, shown?: boolean): void;
+  forgetCollection(namespace: string, shown = false): void {
+    const { catalog, oplog } = this.state;
+    const collection = catalog.collection(namespace);
+    if (collection === undefined) return;
+    if (shown) dropCollection(this.state, collection);
+    else removeCollection(this.state, collection, timeKey(oplog.appendSilent(new Map([['drop', namespace]]))));
+  }
 
   /**
    * Sets the sharding of a collection. Undefined for an unsharded one. From then on document keys of updates,
    * replacements and deletes hold the shard key before `_id`.
    */
-  setShardKey(namespace: string, key: Doc | undefined): void;
+  setShardKey(namespace: string, key: Doc | undefined): void {
+    this.state.catalog.setShardKey(namespace, key === undefined ? undefined : [...key.keys()]);
+  }
 
   /**
    * Records that the shard coordinates a transaction with a commit decision.
    * @param transaction a command of it
    * @param participants how many commit; 0 when all have
    */
-  coordinate(transaction: Doc, participants: number): void;
+  coordinate(transaction: Doc, participants: number): void {
+    this.state.coordinators.note(transaction, participants);
+  }
 
   /** Live documents of a collection that `wanted` accepts, in natural order. */
-  documents(namespace: string, wanted: (document: Uint8Array) => boolean): Uint8Array[];
+  documents(namespace: string, wanted: (document: Uint8Array) => boolean): Uint8Array[] {
+    const collection = this.state.catalog.collection(namespace);
+    const found: Uint8Array[] = [];
+    for (const record of collection?.records.ascend() ?? []) {
+      const bytes = visibleBytes(record, NOW);
+      if (bytes !== null && wanted(bytes)) found.push(bytes);
+    }
+    return found;
+  }
+
   /**
    * Stores documents of a chunk migration, without change events (`fromMigrate`).
    * @throws CommandError 11000 on a duplicate key, 112 when a running transaction holds one of the keys; some documents
    * may be stored then
    */
-  receiveMigrated(namespace: string, documents: readonly Uint8Array[]): void;
+  receiveMigrated(namespace: string, documents: readonly Uint8Array[]): void {
+    const { catalog, oplog } = this.state;
+    const collection = catalog.collection(namespace);
+    if (collection === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns not found: ${namespace}`);
+    const clusterTime = oplog.nextTime();
+    const unit = { time: timeKey(clusterTime), transaction: null };
+    try {
+      for (const document of documents) collection.insert(document, unit);
+    } catch (error) {
+      throw error instanceof HeldByTransaction ? failure.writeConflict() : error;
+    }
+    oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['migratedTo', namespace]]) }]);
+  }
+
   /** Shows that a chunk moves to another shard, until the returned function is called. */
-  beginMove(move: DonatedMove): () => void;
+  beginMove(move: DonatedMove): () => void {
+    return this.state.moves.begin(move);
+  }
+
   /** Waits while moves hang (fail point `moveChunkHangAtStep4`). */
-  moveHeld(signal: AbortSignal): Promise<void>;
+  async moveHeld(signal: AbortSignal): Promise<void> {
+    await this.state.moves.point?.held(signal);
+  }
+
   /** Waits for running transactions that wrote to a collection. @throws CommandError 24 when they exceed the limit */
-  transactionsDone(namespace: string, limitMs: number): Promise<void>;
+  async transactionsDone(namespace: string, limitMs: number): Promise<void> {
+    const limit = new AbortController();
+    const late = delay(limitMs, 'late' as const, { signal: limit.signal }).catch(() => 'late' as const);
+    const running = (): RunningTransaction[] =>
+      this.state.sessions.runningOn(databaseOf(namespace), collectionOf(namespace));
+    for (let first = running()[0]; first !== undefined; first = running()[0]) {
+      if ((await Promise.race([first.storage.ended, late])) === 'late') {
+        throw new CommandError(24, 'LockTimeout', `Unable to acquire lock '{${namespace}}' within ${limitMs}ms.`);
+      }
+    }
+    limit.abort();
+  }
+
   /** Number of cursors opened so far, which separates earlier from later ones. */
-  cursorMark(): number;
+  cursorMark(): number {
+    return this.state.cursors.opened;
+  }
+
   /** True while a cursor of the collection is open that is older than the mark. */
-  hasCursorsBefore(namespace: string, mark: number): boolean;
+  hasCursorsBefore(namespace: string, mark: number): boolean {
+    const collection = this.state.catalog.collection(namespace);
+    return collection !== undefined && this.state.cursors.hasEarlier(collection.uuid.toString('hex'), mark);
+  }
+
   /**
    * The records of retryable writes to documents of a collection that `wanted` accepts, for the shard that receives
    * them.
    */
-  sessionRecords(namespace: string, wanted: (document: Uint8Array) => boolean): SessionRecord[];
+  sessionRecords(namespace: string, wanted: (document: Uint8Array) => boolean): SessionRecord[] {
+    return this.state.sessions.records(
+      ({ target, document }) => `${target.db}.${target.collection}` === namespace && wanted(document),
+    );
+  }
+
   /** Adds records of another shard. Numbers below the shard's own are skipped. */
-  receiveSessionRecords(records: readonly SessionRecord[]): void;
+  receiveSessionRecords(records: readonly SessionRecord[]): void {
+    this.state.sessions.receive(records);
+  }
+
   /**
    * Removes documents that a chunk migration moved away, without change events. Reads at earlier times still see them.
    * @returns their number
    */
-  removeMigrated(namespace: string, wanted: (document: Uint8Array) => boolean): number;
+  removeMigrated(namespace: string, wanted: (document: Uint8Array) => boolean): number {
+    const { catalog, oplog } = this.state;
+    const collection = catalog.collection(namespace);
+    if (collection === undefined) return 0;
+    const clusterTime = oplog.nextTime();
+    const unit = { time: timeKey(clusterTime), transaction: null };
+    let removed = 0;
+    for (const record of collection.records.ascend()) {
+      const bytes = visibleBytes(record, NOW);
+      if (bytes === null || !wanted(bytes)) continue;
+      collection.delete(record, unit);
+      removed += 1;
+    }
+    oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['migratedFrom', namespace]]) }]);
+    return removed;
+  }
 
   /**
    * Logs that a migration gives another shard its first chunk of the collection. Streams on this shard alone show
    * `kNewShardDetected`.
    */
-  noteNewShard(namespace: string, to: string): void;
+  noteNewShard(namespace: string, to: string): void {
+    const { catalog, oplog } = this.state;
+    const collection = catalog.collection(namespace);
+    if (collection === undefined) return;
+    oplog.append(oplog.nextTime(), [{ kind: 'newShard', target: collection.target, from: this.name, to }]);
+  }
+
   /**
    * Logs a change of a collection's sharding, which streams with expanded events show.
    * @param description its `operationDescription`
    */
-  noteDdl(namespace: string, event: DdlEvent, description: Doc): void;
+  noteDdl(namespace: string, event: DdlEvent, description: Doc): void {
+    const { catalog, oplog } = this.state;
+    const collection = catalog.collection(namespace);
+    if (collection === undefined) return;
+    oplog.append(oplog.nextTime(), [{ kind: 'definition', event, target: collection.target, description }]);
+  }
 
   /** Finds the live document with this `_id` (and the other fields of the key, if given). */
-  findByKey(namespace: string, documentKey: Doc): Uint8Array | undefined;
+  findByKey(namespace: string, documentKey: Doc): Uint8Array | undefined {
+    const record = this.state.catalog.collection(namespace)?.recordById(documentKey.get('_id') ?? null, NOW);
+    const bytes = record === null || record === undefined ? null : visibleBytes(record, NOW);
+    if (bytes === null) return undefined;
+    const present = documentKeyFrom(bytes, [...documentKey.keys()]);
+    return encodeDocument(present).equals(encodeDocument(documentKey)) ? bytes : undefined;
+  }
 
   /** Opens a change stream for merging. @throws CommandError as `aggregate` does */
-  openStream(options: ShardStreamOptions): ShardStream;
+  openStream(options: ShardStreamOptions): ShardStream {
+    return openChangeStream(this.state, options);
+  }
+}
+
+function factsOf(collection: Collection): CollectionFacts {
+  return {
+    namespace: collection.namespace,
+    uuid: collection.uuid,
+    options: collection.options,
+    indexes: collection.listedIndexes.map(({ definition }) => listedSpec(definition.spec)),
+    documentCount: collection.documentCount,
+    documentBytes: collection.documentBytes,
+    isMultikey: (name) => collection.indexes.some((index) => index.definition.name === name && index.multikey),
+  };
 }

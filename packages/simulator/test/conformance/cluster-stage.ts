@@ -42,7 +42,7 @@ export async function openReplicaSetStage(version: RecordedRelease = '5.0'): Pro
     hosts,
     first: 'replicaset',
     roles: new Map([[set.host, 'member']]),
-    clusterTime: () => set.member.shard.lastAppliedTime(),
+    clusterTime: () => set.member.shard.access.lastAppliedTime(),
     close: () => set.close(),
   });
 }

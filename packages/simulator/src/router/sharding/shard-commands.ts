@@ -70,7 +70,7 @@ export async function addShardCommand(
 export async function beginConfigShard({ catalog, configShard, deployment }: RouterContext): Promise<Doc> {
   if (catalog.shards.includes(configShard)) return new Map();
   await catalog.addShard(configShard);
-  deployment.writeBlock.members.push(configShard.stored);
+  deployment.writeBlock.members.push(configShard.member);
   return new Map();
 }
 

@@ -7,7 +7,7 @@ import { docOf, numberOf } from '../../node/doc-fields.js';
 import { eventPipeline } from '../../shard/change-stream/event-pipeline.js';
 import { tokenVersion } from '../../shard/change-stream/event-style.js';
 import { readStartToken, readStreamStage, streamScope } from '../../shard/change-stream/stream-stage.js';
-import type { ShardStream, StreamScope, StreamStart } from '../../shard/shard-access.js';
+import type { ShardStream, StreamScope, StreamStart } from '../../shard/change-stream/shard-stream.js';
 import { timeKey } from '../../shard/storage/time-key.js';
 import { commandCollection, type RouterContext } from '../router-context.js';
 import { MergedStream, type MergedStreamStart } from './merged-stream.js';

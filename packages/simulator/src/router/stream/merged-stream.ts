@@ -8,7 +8,7 @@ import type { CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { getMoreContext, inContext, tokenNotFound } from '../../shard/change-stream/stream-failure.js';
-import type { ShardStream, ShardStreamEvent, StreamStart } from '../../shard/shard-access.js';
+import type { ShardStream, ShardStreamEvent, StreamStart } from '../../shard/change-stream/shard-stream.js';
 import { BatchBuilder } from '../read/batch-size.js';
 import type { RouterBatch, RouterCursor } from '../read/router-cursors.js';
 

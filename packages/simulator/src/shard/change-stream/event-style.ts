@@ -4,7 +4,7 @@ import type { ResumeToken, ResumeTokenVersion } from '../../bson/resume-token.js
 import type { Doc } from '../../bson/value.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import type { EntryNamespace } from '../oplog/entry.js';
-import type { FullDocument, FullDocumentBeforeChange, StreamStage } from '../shard-access.js';
+import type { FullDocument, FullDocumentBeforeChange, StreamStage } from './shard-stream.js';
 
 /** The form of a stream's events, by the server's version and the stream's options. */
 export interface EventStyle {

@@ -2,7 +2,7 @@ import { encodeDocument } from '../../bson/encode.js';
 import type { Doc } from '../../bson/value.js';
 import type { EntryNamespace } from '../oplog/entry.js';
 import { documentKeyFrom } from '../oplog/document-key.js';
-import type { ShardStreamOptions } from '../shard-access.js';
+import type { ShardStreamOptions } from './shard-stream.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { visibleBytes } from '../storage/record.js';

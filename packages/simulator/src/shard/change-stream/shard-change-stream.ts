@@ -5,7 +5,7 @@ import { documentText } from '../../bson/text.js';
 import { type Doc, RawDocument } from '../../bson/value.js';
 import type { OplogEntry, OplogOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
-import type { ShardStream, ShardStreamEvent } from '../shard-access.js';
+import type { ShardStream, ShardStreamEvent } from './shard-stream.js';
 import { timeKey } from '../storage/time-key.js';
 import type { StreamEvent } from './event-start.js';
 import type { EventPipeline } from './event-pipeline.js';

@@ -1,5 +1,5 @@
 import type { DdlOperation, EntryNamespace, OplogOperation } from '../oplog/entry.js';
-import type { StreamScope } from '../shard-access.js';
+import type { StreamScope } from './shard-stream.js';
 
 /** Databases whose changes no stream over the cluster shows. */
 const INTERNAL_DATABASES: ReadonlySet<string> = new Set(['admin', 'config', 'local']);

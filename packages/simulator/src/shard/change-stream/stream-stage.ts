@@ -6,7 +6,7 @@ import { CommandError } from '../../node/command.js';
 import { isTrue } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { failure } from '../failure.js';
-import type { FullDocument, FullDocumentBeforeChange, StreamScope, StreamStage, StreamStart } from '../shard-access.js';
+import type { FullDocument, FullDocumentBeforeChange, StreamScope, StreamStage, StreamStart } from './shard-stream.js';
 
 const classicFields: readonly string[] = [
   'allChangesForCluster',

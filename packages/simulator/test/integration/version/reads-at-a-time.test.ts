@@ -46,7 +46,7 @@ it('since 6.0 a router names the collection with the expected UUID, wherever it 
   await admin.command({ split: 'shop.ranged', middle: { _id: 0 } });
   await admin.command({ moveChunk: 'shop.ranged', find: { _id: 1 }, to: 'shard1' });
   await shop.createCollection('alone');
-  const uuid = cluster.shardMembers[0]?.shard.collection('shop.alone')?.uuid;
+  const uuid = cluster.shardMembers[0]?.shard.access.collection('shop.alone')?.uuid;
   const meant = new UUID(uuid?.buffer);
   const refused = { code: 361, db: 'shop', expectedCollection: 'ranged', actualCollection: 'alone' };
   const reply = await shop.command({ insert: 'ranged', documents: [{ _id: 5 }], collectionUUID: meant });

@@ -44,7 +44,7 @@ describe.each(['7.0', '8.0'] as const)('reads at a time of %s find the catalog o
     const before = shard.now();
     await shard.run('db', { insert: 'c', documents: [{ _id: 1 }] });
     const then = shard.now();
-    const uuid = shard.shard.collection('db.c')?.uuid;
+    const uuid = shard.shard.access.collection('db.c')?.uuid;
     await shard.run('admin', { renameCollection: 'db.c', to: 'db.d' });
     const reply = await shard.json('db', { find: uuid, ...at(then) });
     expect(reply['cursor']).toMatchObject({ ns: 'db.c', firstBatch: [{ _id: 1 }] });
@@ -88,7 +88,7 @@ describe.each(['7.0', '8.0'] as const)('reads at a time of %s find the catalog o
   it('as far back as the history goes', async () => {
     using shard = new VersionedShard(series, { snapshotWindowSeconds: 10 });
     await shard.run('db', { insert: 'c', documents: [{ _id: 1 }] });
-    const [then, uuid] = [shard.now(), shard.shard.collection('db.c')?.uuid];
+    const [then, uuid] = [shard.now(), shard.shard.access.collection('db.c')?.uuid];
     await shard.run('db', { drop: 'c' });
     shard.nowMs += 60_000;
     for (const named of ['c', uuid])
@@ -113,7 +113,7 @@ describe('writes that say by collectionUUID which collection they mean', () => {
     using shard = new VersionedShard('6.0');
     await shard.run('db', { insert: 'c', documents: [{ _id: 1 }] });
     await shard.run('db', { insert: 'd', documents: [{ _id: 1 }] });
-    const [meant, name] = [shard.shard.collection('db.d')?.uuid, Object.keys(write)[0] ?? ''];
+    const [meant, name] = [shard.shard.access.collection('db.d')?.uuid, Object.keys(write)[0] ?? ''];
     for (const target of ['c', 'gone']) {
       const extra = { db: 'db', expectedCollection: target, actualCollection: 'd' };
       await expect(shard.run('db', { ...write, [name]: target, collectionUUID: meant })).rejects.toMatchObject({
@@ -127,7 +127,7 @@ describe('writes that say by collectionUUID which collection they mean', () => {
       extra: expect.toSatisfy(has(unknown)) as unknown,
     });
     await expect(shard.run('db', { ...write, [name]: 'd', collectionUUID: meant })).resolves.toBeDefined();
-    expect(shard.shard.collection('db.gone')).toBeUndefined();
+    expect(shard.shard.access.collection('db.gone')).toBeUndefined();
   });
 
   it.each(writes)('are not known before 6.0: %j', async (write) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Timestamp } from 'bson';
 import { decodeDocument } from '../../../src/bson/decode.js';
-import type { ShardStream, StreamStart } from '../../../src/shard/shard-access.js';
+import type { ShardStream, StreamStart } from '../../../src/shard/change-stream/shard-stream.js';
 import { failureOf, long, lsid, plain, ShardFixture } from './shard-fixture.js';
 import { streamStage } from './stream-stage.js';
 import { VersionedShard } from './versioned-shard.js';
@@ -18,7 +18,13 @@ function openAt(fixture: ShardFixture, time: Timestamp, merged = false): ShardSt
 }
 
 function open(fixture: ShardFixture, start: StreamStart, merged = false): ShardStream {
-  return fixture.shard.openStream({ scope: { kind: 'cluster' }, start, stage: streamStage(), merged, pipeline: [] });
+  return fixture.shard.access.openStream({
+    scope: { kind: 'cluster' },
+    start,
+    stage: streamStage(),
+    merged,
+    pipeline: [],
+  });
 }
 
 function events(stream: ShardStream, max = 1000): Event[] {
@@ -34,7 +40,7 @@ describe('change streams', () => {
     async (release, key) => {
       using fixture = new VersionedShard(release);
       const start = fixture.now();
-      fixture.shard.setShardKey('db.c', new Map([['sk', null]]));
+      fixture.shard.access.setShardKey('db.c', new Map([['sk', null]]));
       await fixture.run('db', { insert: 'c', documents: [{ _id: 1, sk: -1, a: [1, 2, 3] }] });
       await fixture.run('db', {
         update: 'c',

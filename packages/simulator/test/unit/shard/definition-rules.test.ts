@@ -35,9 +35,9 @@ describe('a view', () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { create: 'v', viewOn: 'c', pipeline: [{ $match: { a: 1 } }] });
     await fixture.run('db', { collMod: 'v', viewOn: 'd' });
-    expect(fixture.shard.view('db.v')).toMatchObject({ viewOn: 'd', pipeline: [expect.anything()] });
+    expect(fixture.shard.access.view('db.v')).toMatchObject({ viewOn: 'd', pipeline: [expect.anything()] });
     await fixture.run('db', { collMod: 'v', pipeline: [] });
-    expect(fixture.shard.view('db.v')).toMatchObject({ viewOn: 'd', pipeline: [] });
+    expect(fixture.shard.access.view('db.v')).toMatchObject({ viewOn: 'd', pipeline: [] });
   });
 
   it('is read with its own collation, or none, and with no other', async () => {

@@ -31,7 +31,7 @@ describe('indexes', () => {
           'E11000 duplicate key error collection: db\\.c index: a_1 dup key: \\{ a: 1 \\}$',
       ),
     );
-    expect(fixture.shard.collection('db.c')?.indexes).toHaveLength(1);
+    expect(fixture.shard.access.collection('db.c')?.indexes).toHaveLength(1);
     const reply = await fixture.json('db', { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'a_1' }] });
     expect(reply).toEqual({
       numIndexesBefore: 1,
@@ -117,20 +117,20 @@ describe('migrated documents', () => {
         { _id: 2, k: -1 },
       ],
     });
-    const facts = from.shard.collection('db.c');
+    const facts = from.shard.access.collection('db.c');
     if (facts === undefined) throw new Error('no collection');
     const then = from.now();
     const start = to.now();
-    to.shard.ensureCollection('db.c', facts.uuid, facts.options, facts.indexes);
-    const moved = from.shard.documents('db.c', (document) => document.at(-2) !== 0xff);
-    to.shard.receiveMigrated('db.c', moved);
-    expect(from.shard.removeMigrated('db.c', (document) => moved.includes(document))).toBe(1);
+    to.shard.access.ensureCollection('db.c', facts.uuid, facts.options, facts.indexes);
+    const moved = from.shard.access.documents('db.c', (document) => document.at(-2) !== 0xff);
+    to.shard.access.receiveMigrated('db.c', moved);
+    expect(from.shard.access.removeMigrated('db.c', (document) => moved.includes(document))).toBe(1);
     expect(await to.found('db', { find: 'c' })).toEqual([{ _id: 1, k: 1 }]);
     expect(await from.found('db', { find: 'c' })).toEqual([{ _id: 2, k: -1 }]);
     expect(await from.found('db', { find: 'c', readConcern: { level: 'snapshot', atClusterTime: then } })).toHaveLength(
       2,
     );
-    const stream = to.shard.openStream({
+    const stream = to.shard.access.openStream({
       scope: { kind: 'cluster' },
       start: { kind: 'time', clusterTime: start },
       stage: streamStage(),

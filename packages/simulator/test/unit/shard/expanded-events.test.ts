@@ -162,7 +162,7 @@ describe('events by version', () => {
     ] as const) {
       using fixture = new VersionedShard(series);
       const from = fixture.now();
-      fixture.shard.setShardKey('db.c', new Map([['sk', null]]));
+      fixture.shard.access.setShardKey('db.c', new Map([['sk', null]]));
       await fixture.run('db', { insert: 'c', documents: [{ _id: 1, sk: 5 }] });
       expect((await eventsOf(fixture, from))[0]?.['documentKey']).toEqual(key);
     }

@@ -17,7 +17,7 @@ describe.each(commands)('%s that says by collectionUUID which collection it mean
     using shard = new VersionedShard('7.0');
     await shard.run('db', { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'a_1' }] });
     expect((await failureOf(shard.run(db, { ...command, collectionUUID: another }))).code).toBe(361);
-    const meant = shard.shard.collection('db.c')?.uuid;
+    const meant = shard.shard.access.collection('db.c')?.uuid;
     await expect(shard.run(db, { ...command, collectionUUID: meant })).resolves.toBeDefined();
   });
 });
@@ -26,7 +26,7 @@ it('createIndexes makes no collection in place of the one that it means', async 
   using shard = new VersionedShard('7.0');
   const command = { createIndexes: 'gone', indexes: [{ key: { a: 1 }, name: 'a_1' }], collectionUUID: another };
   expect((await failureOf(shard.run('db', command))).code).toBe(361);
-  expect(shard.shard.collection('db.gone')).toBeUndefined();
+  expect(shard.shard.access.collection('db.gone')).toBeUndefined();
 });
 
 it('find finds nothing in place of the one that it means, and before 6.0 does not know the field', async () => {

@@ -47,7 +47,7 @@ describe('indexes that cannot be built together', () => {
       code: 68,
       message: 'Identical index already exists: i',
     });
-    expect(fixture.shard.collectionsOf('db')).toEqual([]);
+    expect(fixture.shard.access.collectionsOf('db')).toEqual([]);
   });
 
   it('are refused in the words of an empty collection, or of one with documents', async () => {

@@ -1,13 +1,13 @@
 import type { Timestamp } from 'bson';
 import { describe, expect, it } from 'vitest';
 import { decodeDocument } from '../../../src/bson/decode.js';
-import type { ShardStream, StreamStart } from '../../../src/shard/shard-access.js';
+import type { ShardStream, StreamStart } from '../../../src/shard/change-stream/shard-stream.js';
 import { plain, ShardFixture } from './shard-fixture.js';
 import { VersionedShard } from './versioned-shard.js';
 import { streamStage } from './stream-stage.js';
 
 function mergedStream(fixture: ShardFixture, start: StreamStart): ShardStream {
-  return fixture.shard.openStream({
+  return fixture.shard.access.openStream({
     scope: { kind: 'cluster' },
     start,
     stage: streamStage(),
@@ -40,7 +40,7 @@ describe('document keys of inserts on routers', () => {
   it('go by the shard key that the collection had when they were written, since 6.0', async () => {
     using fixture = new VersionedShard('8.0');
     const clusterTime = await insertThree(fixture);
-    fixture.shard.setShardKey('db.c', new Map([['k', null]]));
+    fixture.shard.access.setShardKey('db.c', new Map([['k', null]]));
     await fixture.run('db', { insert: 'c', documents: [{ _id: 4, k: 40 }] });
     expect(keysFrom(fixture, { kind: 'time', clusterTime }).keys).toEqual([
       { _id: 1 },
@@ -54,7 +54,7 @@ describe('document keys of inserts on routers', () => {
     using fixture = new VersionedShard('5.0');
     const clusterTime = await insertThree(fixture);
     expect(keysFrom(fixture, { kind: 'time', clusterTime }).keys).toEqual([{ _id: 1 }, { _id: 2 }, { _id: 3 }]);
-    fixture.shard.setShardKey('db.c', new Map([['k', null]]));
+    fixture.shard.access.setShardKey('db.c', new Map([['k', null]]));
     expect(keysFrom(fixture, { kind: 'time', clusterTime }).keys).toEqual([
       { k: 10, _id: 1 },
       { k: 20, _id: 2 },
@@ -71,9 +71,9 @@ describe('document keys of inserts on routers', () => {
     async ({ keyBefore, keyAfter }) => {
       using fixture = new ShardFixture();
       const clusterTime = await insertThree(fixture);
-      fixture.shard.setShardKey('db.c', keyBefore);
+      fixture.shard.access.setShardKey('db.c', keyBefore);
       const { tokens } = keysFrom(fixture, { kind: 'time', clusterTime });
-      fixture.shard.setShardKey('db.c', keyAfter);
+      fixture.shard.access.setShardKey('db.c', keyAfter);
       const resumed = keysFrom(fixture, { kind: 'token', token: tokens[1] ?? '', afterInvalidate: false });
       expect(resumed.keys).toHaveLength(1);
       expect(resumed.keys[0]).toMatchObject({ _id: 3 });

@@ -92,7 +92,7 @@ describe('reads at a time', () => {
   it('keep their time over getMores, by name and by UUID', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { insert: 'c', documents: [1, 2, 3, 4].map((_id) => ({ _id })) });
-    const uuid = fixture.shard.collection('db.c')?.uuid;
+    const uuid = fixture.shard.access.collection('db.c')?.uuid;
     const opened = await fixture.run('db', { find: uuid, batchSize: 2, ...at(fixture.now()) });
     const id = (opened.get('cursor') as Doc).get('id') as Long;
     await fixture.run('db', { delete: 'c', deletes: [{ q: {}, limit: 0 }] });
@@ -212,7 +212,7 @@ describe('find', () => {
         { _id: 2, k: 2 },
       ],
     });
-    fixture.shard.setShardKey('db.c', new Map([['k', null]]));
+    fixture.shard.access.setShardKey('db.c', new Map([['k', null]]));
     const routed = {
       owns: (_namespace: string, document: Uint8Array) => document.includes(2),
       takes: () => true,

@@ -45,7 +45,7 @@ export class ShardFixture implements Disposable {
   }
 
   now(): Timestamp {
-    return this.shard.lastAppliedTime();
+    return this.shard.access.lastAppliedTime();
   }
 
   [Symbol.dispose](): void {

@@ -1,7 +1,7 @@
 import type { Timestamp } from 'bson';
 import { Deployment } from '../../../src/node/deployment.js';
 import { ServerVersion, type ReleaseSeries } from '../../../src/node/server-version.js';
-import type { ShardStream } from '../../../src/shard/shard-access.js';
+import type { ShardStream } from '../../../src/shard/change-stream/shard-stream.js';
 import type { ShardNodeOptions } from '../../../src/shard/shard-state.js';
 import { long, ShardFixture } from './shard-fixture.js';
 import { streamStage } from './stream-stage.js';
@@ -22,7 +22,7 @@ export class VersionedShard extends ShardFixture {
 
   stream(from: Timestamp): ShardStream {
     const stage = streamStage({ showExpandedEvents: true });
-    return this.shard.openStream({
+    return this.shard.access.openStream({
       scope: { kind: 'cluster' },
       start: { kind: 'time', clusterTime: from },
       stage,
