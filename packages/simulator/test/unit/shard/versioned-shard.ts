@@ -4,7 +4,7 @@ import { ServerVersion, type ReleaseSeries } from '../../../src/node/server-vers
 import type { ShardStream } from '../../../src/shard/change-stream/shard-stream.js';
 import type { ShardNodeOptions } from '../../../src/shard/shard-state.js';
 import { long, ShardFixture } from './shard-fixture.js';
-import { streamStage } from './stream-stage.js';
+import { streamStage } from './change-stream/stream-stage.js';
 
 export { failureOf, plain } from './shard-fixture.js';
 

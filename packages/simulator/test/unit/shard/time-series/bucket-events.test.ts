@@ -1,7 +1,7 @@
 import { Int32, ObjectId } from 'bson';
 import { describe, expect, it } from 'vitest';
 import { decodeColumn } from '../../../../src/time-series/column.js';
-import { eventsOf } from '../stream-events.js';
+import { eventsOf } from '../change-stream/stream-events.js';
 import { failureOf } from '../versioned-shard.js';
 import { at, dateJson, first, openBucket, SeriesFixture } from './series-fixture.js';
 

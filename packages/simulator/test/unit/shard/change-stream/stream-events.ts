@@ -1,5 +1,5 @@
 import type { Timestamp } from 'bson';
-import type { VersionedShard } from './versioned-shard.js';
+import type { VersionedShard } from '../versioned-shard.js';
 
 export type StreamEventJson = Record<string, unknown> & { _id: { _data: string }; operationType: string };
 

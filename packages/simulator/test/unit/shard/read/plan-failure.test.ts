@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { ReleaseSeries } from '../../../src/node/server-version.js';
-import { failureOf, VersionedShard } from './versioned-shard.js';
+import type { ReleaseSeries } from '../../../../src/node/server-version.js';
+import { failureOf, VersionedShard } from '../versioned-shard.js';
 
 it.each<[object, string, string?]>([
   [{}, '$and\n'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { failureDetails } from '../../../src/shard/write/collection-access.js';
-import { doc } from '../json.js';
-import { plain } from './shard-fixture.js';
+import { failureDetails } from '../../../../src/shard/write/collection-access.js';
+import { doc } from '../../json.js';
+import { plain } from '../shard-fixture.js';
 
 type Fields = Record<string, unknown>;
 

@@ -1,9 +1,9 @@
 import type { Timestamp } from 'bson';
 import { describe, expect, it } from 'vitest';
-import { decodeDocument } from '../../../src/bson/decode.js';
-import type { ShardStream, StreamStart } from '../../../src/shard/change-stream/shard-stream.js';
-import { plain, ShardFixture } from './shard-fixture.js';
-import { VersionedShard } from './versioned-shard.js';
+import { decodeDocument } from '../../../../src/bson/decode.js';
+import type { ShardStream, StreamStart } from '../../../../src/shard/change-stream/shard-stream.js';
+import { plain, ShardFixture } from '../shard-fixture.js';
+import { VersionedShard } from '../versioned-shard.js';
 import { streamStage } from './stream-stage.js';
 
 function mergedStream(fixture: ShardFixture, start: StreamStart): ShardStream {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ShardFixture } from './shard-fixture.js';
+import { ShardFixture } from '../shard-fixture.js';
 
 it('findAndModify takes the first document of its order, with an index for it and without', async () => {
   using shard = new ShardFixture();

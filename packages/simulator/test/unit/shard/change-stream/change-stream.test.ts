@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Timestamp } from 'bson';
-import { decodeDocument } from '../../../src/bson/decode.js';
-import type { ShardStream, StreamStart } from '../../../src/shard/change-stream/shard-stream.js';
-import { failureOf, long, lsid, plain, ShardFixture } from './shard-fixture.js';
+import { decodeDocument } from '../../../../src/bson/decode.js';
+import type { ShardStream, StreamStart } from '../../../../src/shard/change-stream/shard-stream.js';
+import { failureOf, long, lsid, plain, ShardFixture } from '../shard-fixture.js';
 import { streamStage } from './stream-stage.js';
-import { VersionedShard } from './versioned-shard.js';
+import { VersionedShard } from '../versioned-shard.js';
 
 interface Event {
   _id: { _data: string };

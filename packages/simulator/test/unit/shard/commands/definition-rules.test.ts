@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf, ShardFixture } from './shard-fixture.js';
+import { failureOf, ShardFixture } from '../shard-fixture.js';
 
 describe('definitions that are refused', () => {
   it.each<[Record<string, unknown>, number]>([

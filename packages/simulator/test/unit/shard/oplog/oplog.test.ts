@@ -1,6 +1,6 @@
 import { Double } from 'bson';
 import { describe, expect, it } from 'vitest';
-import { failureOf, VersionedShard } from './versioned-shard.js';
+import { failureOf, VersionedShard } from '../versioned-shard.js';
 
 describe('the oplog', () => {
   it('can be read from both ends, filtered and summed up', async () => {

@@ -1,19 +1,19 @@
 import { Binary, Int32, Long } from 'bson';
 import { describe, expect, it } from 'vitest';
-import { decodeDocument } from '../../../src/bson/decode.js';
-import { encodeDocument } from '../../../src/bson/encode.js';
-import type { DocumentOperation, EntryNamespace, EntryTransaction } from '../../../src/shard/oplog/entry.js';
-import { oplogDocuments } from '../../../src/shard/oplog/oplog-documents.js';
-import { Oplog } from '../../../src/shard/oplog/oplog.js';
+import { decodeDocument } from '../../../../src/bson/decode.js';
+import { encodeDocument } from '../../../../src/bson/encode.js';
+import type { DocumentOperation, EntryNamespace, EntryTransaction } from '../../../../src/shard/oplog/entry.js';
+import { oplogDocuments } from '../../../../src/shard/oplog/oplog-documents.js';
+import { Oplog } from '../../../../src/shard/oplog/oplog.js';
 import {
   writePrepared,
   writePreparedAbort,
   writePreparedCommit,
   writeTransaction,
-} from '../../../src/shard/oplog/transaction-entries.js';
-import { ClusterClock } from '../../../src/node/clock.js';
-import { defaultVersion } from '../../../src/node/server-version.js';
-import { plain } from './shard-fixture.js';
+} from '../../../../src/shard/oplog/transaction-entries.js';
+import { ClusterClock } from '../../../../src/node/clock.js';
+import { defaultVersion } from '../../../../src/node/server-version.js';
+import { plain } from '../shard-fixture.js';
 
 const target: EntryNamespace = {
   db: 'db',

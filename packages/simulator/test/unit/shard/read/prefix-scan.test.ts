@@ -1,6 +1,6 @@
 import { BSONRegExp } from 'bson';
 import { describe, expect, it } from 'vitest';
-import { ShardFixture } from './shard-fixture.js';
+import { ShardFixture } from '../shard-fixture.js';
 
 describe('scans by a prefix of _id', () => {
   it('give the documents in the order of _id, and only those the expression matches', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Int32, Long, Timestamp } from 'bson';
-import { encodeDocument } from '../../../src/bson/encode.js';
-import type { Doc, Value } from '../../../src/bson/value.js';
-import { failureOf, long, lsid, ShardFixture } from './shard-fixture.js';
-import { VersionedShard } from './versioned-shard.js';
+import { encodeDocument } from '../../../../src/bson/encode.js';
+import type { Doc, Value } from '../../../../src/bson/value.js';
+import { failureOf, long, lsid, ShardFixture } from '../shard-fixture.js';
+import { VersionedShard } from '../versioned-shard.js';
 
 describe('insert', () => {
   it('puts _id first, fills empty timestamps at the top level only, and names keys of duplicates', async () => {

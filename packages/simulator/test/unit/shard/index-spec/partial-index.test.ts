@@ -1,10 +1,10 @@
 import { Int32 } from 'bson';
 import { expect, it } from 'vitest';
-import { encodeDocument } from '../../../src/bson/encode.js';
-import type { Doc, Value } from '../../../src/bson/value.js';
-import { defaultVersion } from '../../../src/node/server-version.js';
-import { indexDefinition } from '../../../src/shard/index-spec/definition.js';
-import { doc } from '../json.js';
+import { encodeDocument } from '../../../../src/bson/encode.js';
+import type { Doc, Value } from '../../../../src/bson/value.js';
+import { defaultVersion } from '../../../../src/node/server-version.js';
+import { indexDefinition } from '../../../../src/shard/index-spec/definition.js';
+import { doc } from '../../json.js';
 
 const over = (value: number): Doc => new Map([['$gt', new Int32(value)]]);
 

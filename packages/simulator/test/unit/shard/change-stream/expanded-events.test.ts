@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { decodeDocument } from '../../../src/bson/decode.js';
-import { decodeResumeToken } from '../../../src/bson/resume-token.js';
-import type { ReleaseSeries } from '../../../src/node/server-version.js';
+import { decodeDocument } from '../../../../src/bson/decode.js';
+import { decodeResumeToken } from '../../../../src/bson/resume-token.js';
+import type { ReleaseSeries } from '../../../../src/node/server-version.js';
 import { eventsAfter, eventsOf } from './stream-events.js';
-import { failureOf, plain, VersionedShard } from './versioned-shard.js';
+import { failureOf, plain, VersionedShard } from '../versioned-shard.js';
 
 async function define(fixture: VersionedShard): Promise<void> {
   await fixture.run('db', { create: 'c', changeStreamPreAndPostImages: { enabled: true } });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Int32, type Long, Timestamp } from 'bson';
-import { hashShardKeyValue } from '../../../src/bson/hash.js';
-import type { Doc } from '../../../src/bson/value.js';
-import { failureOf, ShardFixture } from './shard-fixture.js';
-import { VersionedShard } from './versioned-shard.js';
+import { hashShardKeyValue } from '../../../../src/bson/hash.js';
+import type { Doc } from '../../../../src/bson/value.js';
+import { failureOf, ShardFixture } from '../shard-fixture.js';
+import { VersionedShard } from '../versioned-shard.js';
 
 function at(time: Timestamp): Record<string, unknown> {
   return { readConcern: { level: 'snapshot', atClusterTime: time } };

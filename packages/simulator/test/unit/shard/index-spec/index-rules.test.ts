@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf, ShardFixture } from './shard-fixture.js';
-import { VersionedShard } from './versioned-shard.js';
+import { failureOf, ShardFixture } from '../shard-fixture.js';
+import { VersionedShard } from '../versioned-shard.js';
 
 function create(fixture: ShardFixture, spec: Record<string, unknown>): Promise<unknown> {
   return fixture.run('db', { createIndexes: 'c', indexes: [{ name: 'i', ...spec }] });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf, long, lsid, ShardFixture } from './shard-fixture.js';
+import { failureOf, long, lsid, ShardFixture } from '../shard-fixture.js';
 
 const inTransaction = (first = false): Record<string, unknown> => ({
   lsid: lsid('t'),

@@ -1,8 +1,8 @@
 import { Timestamp } from 'bson';
 import { describe, expect, it } from 'vitest';
-import { decodeResumeToken } from '../../../src/bson/resume-token.js';
+import { decodeResumeToken } from '../../../../src/bson/resume-token.js';
 import { eventsAfter, eventsOf, type StreamEventJson } from './stream-events.js';
-import { failureOf, VersionedShard } from './versioned-shard.js';
+import { failureOf, VersionedShard } from '../versioned-shard.js';
 
 describe('large events', () => {
   const big = 'x'.repeat(9 * 1024 * 1024);

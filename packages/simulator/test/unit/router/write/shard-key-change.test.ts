@@ -1,13 +1,13 @@
 import { Binary, Int32, ObjectId, Timestamp } from 'bson';
 import { describe, expect, it } from 'vitest';
-import { encodeDocument } from '../../../src/bson/encode.js';
-import type { Doc, Value } from '../../../src/bson/value.js';
-import { ChunkMap } from '../../../src/config/chunk-map.js';
-import { ShardKeyPattern } from '../../../src/config/shard-key.js';
-import type { ShardedCollection } from '../../../src/config/sharded-collection.js';
-import { doc } from '../../../src/node/doc-fields.js';
-import { splitPipeline } from '../../../src/router/read/pipeline-split.js';
-import { mayChangeShardKey } from '../../../src/router/write/shard-key-change.js';
+import { encodeDocument } from '../../../../src/bson/encode.js';
+import type { Doc, Value } from '../../../../src/bson/value.js';
+import { ChunkMap } from '../../../../src/config/chunk-map.js';
+import { ShardKeyPattern } from '../../../../src/config/shard-key.js';
+import type { ShardedCollection } from '../../../../src/config/sharded-collection.js';
+import { doc } from '../../../../src/node/doc-fields.js';
+import { splitPipeline } from '../../../../src/router/read/pipeline-split.js';
+import { mayChangeShardKey } from '../../../../src/router/write/shard-key-change.js';
 
 const collection: ShardedCollection = {
   namespace: 'd.c',

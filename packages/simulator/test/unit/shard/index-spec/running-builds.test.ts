@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { doc } from '../../../src/node/doc-fields.js';
-import { FailPoint } from '../../../src/faults/fail-point.js';
-import { failureOf, ShardFixture } from './shard-fixture.js';
+import { doc } from '../../../../src/node/doc-fields.js';
+import { FailPoint } from '../../../../src/faults/fail-point.js';
+import { failureOf, ShardFixture } from '../shard-fixture.js';
 
 const build = { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'a_1' }] };
 

@@ -1,4 +1,4 @@
-import type { StreamStage } from '../../../src/shard/change-stream/shard-stream.js';
+import type { StreamStage } from '../../../../src/shard/change-stream/shard-stream.js';
 
 /** What an empty `$changeStream` stage asks for, with the differences given. */
 export function streamStage(differences: Partial<StreamStage> = {}): StreamStage {

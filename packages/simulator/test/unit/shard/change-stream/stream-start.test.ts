@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventsAfter, eventsOf, type StreamEventJson } from './stream-events.js';
-import { failureOf, VersionedShard } from './versioned-shard.js';
+import { failureOf, VersionedShard } from '../versioned-shard.js';
 
 describe('the stages behind a stream', () => {
   it('may change everything but the token', async () => {

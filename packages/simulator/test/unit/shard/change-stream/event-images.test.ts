@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from './stream-events.js';
-import { failureOf, VersionedShard } from './versioned-shard.js';
+import { failureOf, VersionedShard } from '../versioned-shard.js';
 
 describe('pre- and post-images', () => {
   const images = { fullDocumentBeforeChange: 'whenAvailable', fullDocument: 'whenAvailable' };

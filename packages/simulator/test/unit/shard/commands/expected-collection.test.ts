@@ -1,6 +1,6 @@
 import { UUID } from 'bson';
 import { describe, expect, it } from 'vitest';
-import { failureOf, VersionedShard } from './versioned-shard.js';
+import { failureOf, VersionedShard } from '../versioned-shard.js';
 
 const another = new UUID();
 const commands: [string, string, Record<string, unknown>][] = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { testSeed } from '../../../../../test/seed.js';
-import { OrderedMap } from '../../../src/shard/storage/ordered-map.js';
+import { testSeed } from '../../../../../../test/seed.js';
+import { OrderedMap } from '../../../../src/shard/storage/ordered-map.js';
 
 /** A small generator: a failure can be run again from its seed. */
 function randomFrom(seed: number): () => number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf, ShardFixture } from './shard-fixture.js';
-import { streamStage } from './stream-stage.js';
-import { VersionedShard } from './versioned-shard.js';
+import { failureOf, ShardFixture } from '../shard-fixture.js';
+import { streamStage } from '../change-stream/stream-stage.js';
+import { VersionedShard } from '../versioned-shard.js';
 
 describe('indexes', () => {
   it('are built all or none, and answered when they are there', async () => {
