@@ -55,7 +55,7 @@ function listParts() {
   return [
     { name: 'lint', run: () => lint(['.'], { limit_ms: partLimit_ms }) },
     ...packages.map((name) => vitest(`unit packages/${name}`, [`packages/${name}/test/unit/`])),
-    vitest('unit test', [join(root, 'test/')]),
+    vitest('unit test', testFiles('test')),
     ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, [file])),
     { name: 'mongosh against the simulator', run: checkMongosh },
     { name: 'docker-compose.yml in containers', run: checkComposeFile },
