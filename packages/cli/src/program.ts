@@ -102,7 +102,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Adds the examples to the help of every command. */
-export function addExamples(program: Command): void {
+function addExamples(program: Command): void {
   for (const command of program.commands) {
     const lines = examples[command.name()] ?? [];
     command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`);

@@ -138,7 +138,7 @@ const statusSchema = z.object({
 });
 
 /** A reply of ClusterSync's HTTP interface. */
-export type ClusterSyncStatus = z.output<typeof statusSchema>;
+type ClusterSyncStatus = z.output<typeof statusSchema>;
 
 /**
  * Reads a reply, of `GET /status` or of a command.

@@ -9,7 +9,7 @@ import { notVerified } from './convoy-tool.js';
 import { type CopyRun, copyWith } from './copy-run.js';
 import type { ToolKind } from './migration-tool.js';
 
-export const collectionCounts = [100, 1_000, 5_000] as const;
+const collectionCounts = [100, 1_000, 5_000] as const;
 const documents = 20_000;
 
 /** Copies of the same documents in more and more collections, by every tool, and by bare round trips. */

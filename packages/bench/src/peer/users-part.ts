@@ -76,13 +76,13 @@ function usersOf(
   };
 }
 
-export const nobodyName = 'alone';
+const nobodyName = 'alone';
 /** Users are not slowed more than by ClusterSync. */
 const latencyOfPeerMax = 1;
 const rateOfPeerMin = 1;
 
 /** What users saw, by the name of the tool beside them, in the order of the rounds. */
-export type UsersCompared = Map<string, UsersResult[]>;
+type UsersCompared = Map<string, UsersResult[]>;
 
 /**
  * The table of one phase: medians of the rounds, as multiples of those of users alone and beside ClusterSync.

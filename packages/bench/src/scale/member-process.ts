@@ -24,7 +24,7 @@ import type { Mark, MemberOrder, MemberState, MetadataCalls } from './member-ord
 const metadataDatabase = 'convoy_metadata';
 
 /** Counts what engines ask of the metadata database. */
-export class CountedCalls {
+class CountedCalls {
   readonly #commands = new Map<string, number>();
   #bytesRead = 0;
 

@@ -18,12 +18,12 @@ export function addCompletionCommand(program: Command): void {
 }
 
 /** The words that can follow the program's name. */
-export interface CompletionWords {
+interface CompletionWords {
   readonly program: string;
   readonly commands: readonly CommandWords[];
 }
 
-export interface CommandWords {
+interface CommandWords {
   readonly name: string;
   readonly description: string;
   /** Values of its arguments. */
@@ -31,7 +31,7 @@ export interface CommandWords {
   readonly options: readonly OptionWords[];
 }
 
-export interface OptionWords {
+interface OptionWords {
   /** With its two dashes. */
   readonly flag: string;
   readonly description: string;

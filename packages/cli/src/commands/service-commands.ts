@@ -119,7 +119,7 @@ function addSimple(program: Command, { name, description, ...acceptance }: Simpl
 }
 
 /** Lines after an accepted command: the instances that have not taken it. None when all have. */
-export function waitingLines(command: CommandName, waitingFor: readonly string[] = []): string[] {
+function waitingLines(command: CommandName, waitingFor: readonly string[] = []): string[] {
   if (waitingFor.length === 0) return [];
   return [
     `WAITING for ${waitingFor.join(', ')} to ${command}. The command is recorded:`,

@@ -135,7 +135,7 @@ const addressFlags = ['cluster0', 'cluster1', 'redis', ...clusterFlags];
 const withPassword = /^[a-z+]+:\/\/[^/@]*:[^@]*@/i;
 
 /** A flag with a secret as its value. */
-export interface SecretFlag {
+interface SecretFlag {
   readonly value: string;
   /** For the user: what happened, and what to do. */
   readonly warning: string;

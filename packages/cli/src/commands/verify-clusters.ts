@@ -146,7 +146,7 @@ const drawInterval_ms = 500;
 const lineInterval_ms = 10_000;
 
 /** Shows the progress of a comparison: one redrawn line in a terminal, lines elsewhere, or JSON. */
-export class ComparisonView {
+class ComparisonView {
   readonly #timer: NodeJS.Timeout;
   #before = { at_ms: performance.now(), bytes: 0 };
   #rate = 0;

@@ -67,7 +67,7 @@ export class FleetStream {
 }
 
 /** One server-sent event. */
-export interface ServerEvent {
+interface ServerEvent {
   readonly event: string;
   readonly data: string;
 }

@@ -11,7 +11,7 @@ import type { CommandOutcome, FleetDirector } from './fleet-director.js';
 import { refuseEmptyFleet } from './recipients.js';
 
 /** Runs a command by name. */
-export type TimedCommand = <Result>(name: CommandName, run: () => Promise<Result>) => Promise<Result>;
+type TimedCommand = <Result>(name: CommandName, run: () => Promise<Result>) => Promise<Result>;
 
 /** The contract's operations on a whole fleet. The caller validates the body of `start`. */
 export class DirectorService implements ContractService<FleetProgress> {
@@ -81,6 +81,31 @@ export class DirectorService implements ContractService<FleetProgress> {
   }
 }
 
+/** Maximum instances named in a description, refusals first where there are more; the rest is counted. */
+const RESULTS_NAMED_MAX = 50;
+
+/**
+ * The failure of a command with each instance's reply. Its description lists the replies, what is done, what is not and
+ * what to do next. Null when the command succeeded.
+ */
+export function outcomeFailure({ name, success, results }: CommandOutcome): ConvoyError | null {
+  if (success) return null;
+  const instances = [...results]
+    .map(([id, result]): InstanceResult => ({ id, ...result }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const isLong = instances.length > RESULTS_NAMED_MAX;
+  const inOrder = isLong ? instances.toSorted((a, b) => Number(a.success) - Number(b.success)) : instances;
+  const lines = inOrder.map((each) =>
+    each.success ? `${each.id}: accepted` : `${each.id}: ${each.error} (${each.errorDescription.replace(/\.$/, '')})`,
+  );
+  const more = isLong ? `; and ${lines.length - RESULTS_NAMED_MAX} more` : '';
+  const all = [...results.values()];
+  const listed = lines.slice(0, RESULTS_NAMED_MAX).join('; ') + more;
+  const whole = all.some((result) => result.success) ? 'Not every' : 'No';
+  const description = `${whole} instance accepted ${name}. ${listed}. ${consequence(name, all)}`;
+  return new ConvoyError(errorOfWhole(all), description.trimEnd(), { instances });
+}
+
 /**
  * The error name of a failed command: the one that all instances returned; a missing reply when no instance rejected
  * it; otherwise `commandFailedOnInstances`.
@@ -124,29 +149,4 @@ function consequence(name: CommandName, results: readonly CommandResult[]): stri
   const isRecorded = results.some((result) => result.success && result.waitingFor !== undefined);
   if (isRecorded) return recordedOutcome;
   return [...(accepted > 0 ? [partialOutcomes[name]] : []), ...(isLate ? [lateOutcome] : [])].join(' ');
-}
-
-/** Maximum instances named in a description, refusals first where there are more; the rest is counted. */
-const RESULTS_NAMED_MAX = 50;
-
-/**
- * The failure of a command with each instance's reply. Its description lists the replies, what is done, what is not and
- * what to do next. Null when the command succeeded.
- */
-export function outcomeFailure({ name, success, results }: CommandOutcome): ConvoyError | null {
-  if (success) return null;
-  const instances = [...results]
-    .map(([id, result]): InstanceResult => ({ id, ...result }))
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
-  const isLong = instances.length > RESULTS_NAMED_MAX;
-  const inOrder = isLong ? instances.toSorted((a, b) => Number(a.success) - Number(b.success)) : instances;
-  const lines = inOrder.map((each) =>
-    each.success ? `${each.id}: accepted` : `${each.id}: ${each.error} (${each.errorDescription.replace(/\.$/, '')})`,
-  );
-  const more = isLong ? `; and ${lines.length - RESULTS_NAMED_MAX} more` : '';
-  const all = [...results.values()];
-  const listed = lines.slice(0, RESULTS_NAMED_MAX).join('; ') + more;
-  const whole = all.some((result) => result.success) ? 'Not every' : 'No';
-  const description = `${whole} instance accepted ${name}. ${listed}. ${consequence(name, all)}`;
-  return new ConvoyError(errorOfWhole(all), description.trimEnd(), { instances });
 }

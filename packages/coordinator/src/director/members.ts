@@ -88,14 +88,14 @@ export function membersOf({ reports, leader, silent_ms }: FleetSnapshot): Member
 }
 
 /** Instances that differ from the rest of their fleet in something that must be the same. */
-export interface Outliers {
+interface Outliers {
   readonly ids: readonly string[];
   /** The value of the rest; null while unknown. */
   readonly usual: string | null;
 }
 
 /** One instance's value; null when unknown, which differs from nothing. */
-export type ReadTrait = (report: InstanceReport) => string | null;
+type ReadTrait = (report: InstanceReport) => string | null;
 
 /** The software's release. */
 export const releaseOf: ReadTrait = ({ identity }) => identity.release;

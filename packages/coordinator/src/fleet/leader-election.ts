@@ -20,8 +20,8 @@ export interface ElectionDependencies {
   readonly watchers: Watchers;
   readonly clock: TimeSource;
   readonly logger: Logger;
-  /** Whether the candidate may lead; called before every campaign. */
-  readonly mayLead: () => boolean;
+  /** The reports that decide, before every campaign, whether the candidate may lead. */
+  readonly reports: () => ReadonlyMap<string, SeenReport>;
 }
 
 /**
@@ -76,10 +76,10 @@ export class LeaderElection {
 
   async #campaign(): Promise<void> {
     if (this.#suspended) return;
-    const { lease, candidate, view, clock, logger } = this.dependencies;
+    const { lease, candidate, view, clock, logger, reports } = this.dependencies;
     const sentAt_ms = clock.monotonic_ms();
     try {
-      if (!this.dependencies.mayLead()) {
+      if (!mayLead(candidate.id, reports())) {
         await this.#standAside();
         return;
       }

@@ -33,7 +33,7 @@ export interface LeaseHolder extends Leader {
 }
 
 /** The lease's content for a holder; always the same for the same process. */
-export function encodeLease({ id, syncID, incarnation }: LeaseHolder): string {
+function encodeLease({ id, syncID, incarnation }: LeaseHolder): string {
   return JSON.stringify({ id, syncID, incarnation });
 }
 

@@ -20,7 +20,7 @@ import { type FleetLink, type FleetLinkOptions, linkFleet } from './fleet-link.j
 import { FleetView } from './fleet-view.js';
 import { Heartbeat } from './heartbeat.js';
 import { IdentityLease } from './identity-lease.js';
-import { LeaderElection, mayLead, RENEWALS_PER_LEASE } from './leader-election.js';
+import { LeaderElection, RENEWALS_PER_LEASE } from './leader-election.js';
 import { LeaderLease } from './leader-lease.js';
 import { DetailsWriter, readQuestion } from './published-details.js';
 
@@ -216,7 +216,7 @@ export class RedisFleet implements Fleet {
       candidate: { id, syncID, incarnation },
       view: this.#view.leaderView,
       watchers: this.#view.watchers,
-      mayLead: () => mayLead(id, this.reports()),
+      reports: () => this.reports(),
     });
   }
 

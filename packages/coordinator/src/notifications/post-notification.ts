@@ -109,12 +109,7 @@ function codeOf(error: unknown): string {
  * repeat an old notification under a new time.
  * @param now_ms milliseconds since 1970 of the attempt
  */
-export function headersOf(
-  { id, event }: Notification,
-  body: string,
-  secret: Secret,
-  now_ms: number,
-): Record<string, string> {
+function headersOf({ id, event }: Notification, body: string, secret: Secret, now_ms: number): Record<string, string> {
   const timestamp = String(Math.floor(now_ms / 1_000));
   const hmac = createHmac('sha256', secret.reveal()).update(`${timestamp}.${body}`).digest('hex');
   return {

@@ -183,7 +183,7 @@ function heard<Stream extends Socket>(stream: Stream): Stream {
 }
 
 /** Connects to one server by TLS. */
-export class TlsConnector extends AbstractConnector {
+class TlsConnector extends AbstractConnector {
   readonly #options: RedisOptions;
 
   /** @param options the connection's options */
@@ -205,7 +205,7 @@ export class TlsConnector extends AbstractConnector {
 }
 
 /** Connects by TLS to the primary that Sentinels name. */
-export class TlsSentinelConnector extends SentinelConnector {
+class TlsSentinelConnector extends SentinelConnector {
   /** @param options the connection's options */
   constructor(options: unknown) {
     super(options as ConstructorParameters<typeof SentinelConnector>[0]);

@@ -137,7 +137,7 @@ const labels_px = 18;
  * One line over time as SVG, without scripts, so that it looks the same everywhere.
  * @param text formats a value, for the label of the highest one
  */
-export function svgChart(title: string, { times, values }: ChartSeries, text: (value: number) => string): string {
+function svgChart(title: string, { times, values }: ChartSeries, text: (value: number) => string): string {
   const known = values.filter((value): value is number => value !== null);
   const [first = 0, last = 0] = [times[0], times.at(-1)];
   if (known.length < 2 || last <= first) return markup`<p class="none">${title}: not enough data.</p>`;
@@ -178,7 +178,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** HTML from a template; every value is escaped as text. */
-export function markup(pieces: TemplateStringsArray, ...values: readonly string[]): string {
+function markup(pieces: TemplateStringsArray, ...values: readonly string[]): string {
   const written = values.map((value) => value.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign));
   return String.raw({ raw: pieces }, ...written);
 }

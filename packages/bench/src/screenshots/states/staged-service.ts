@@ -69,10 +69,10 @@ function stagedCommands(reports: readonly InstanceReport[]): ReturnType<FleetDir
 const logger = createLogger({ verbosity: 'FATAL' });
 const silence_ms = 42_000;
 /** The tokens of a service that asks for one. */
-export const stagedTokens = { token: 'staged', viewToken: 'view' };
+const stagedTokens = { token: 'staged', viewToken: 'view' };
 
 /** The coordinator's server over a fleet that exists only as reports: the same routes, aggregation and page. */
-export class StagedService implements AsyncDisposable {
+class StagedService implements AsyncDisposable {
   private constructor(
     private readonly app: Awaited<ReturnType<typeof createCoordinatorApp>>,
     readonly url: string,

@@ -57,7 +57,7 @@ function begin(id: string, fraction: CpuFraction): LeaderElection {
     watchers,
     clock: { now_ms: () => Date.now(), monotonic_ms: () => performance.now() },
     logger: pino({ level: 'silent' }),
-    mayLead: () => true,
+    reports: () => new Map(),
   });
   elections.push(election);
   asProcess(fraction, () => election.start());
