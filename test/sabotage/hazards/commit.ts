@@ -111,13 +111,13 @@ export const commitHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the re-read',
-        file: instance('verify/embedded/difference-history.ts'),
+        file: instance('verify/embedded/stored-mismatch.ts'),
         symbol: 'nextHistory',
         find: 'if (!isDue || next.rereads >= rereadsMax || rereadTasks.length === 0) return next;',
         replace: 'if (next.state.length >= 0) return next;',
         tests: [
           instanceTest(
-            'verify/embedded/difference-history.test.ts',
+            'verify/embedded/stored-mismatch.test.ts',
             'is proven, and handed over for a re-read, if it was the same in three checks after the first',
           ),
           integrationTest(
@@ -128,21 +128,21 @@ export const commitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the wait for changes in flight',
-        file: instance('verify/embedded/difference-history.ts'),
+        file: instance('verify/embedded/stored-mismatch.ts'),
         symbol: 'nextHistory',
         find: 'const isConfirmed = isSame && applied >= before.since;',
         replace: 'const isConfirmed = isSame && applied >= 0n;',
-        tests: [instanceTest('verify/embedded/difference-history.test.ts', 'is not while its change may be in flight')],
+        tests: [instanceTest('verify/embedded/stored-mismatch.test.ts', 'is not while its change may be in flight')],
       },
       {
         takesOut: 'the bound of re-reads',
-        file: instance('verify/embedded/difference-history.ts'),
+        file: instance('verify/embedded/stored-mismatch.ts'),
         symbol: 'nextHistory',
         find: 'next.rereads >= rereadsMax',
         replace: 'next.rereads >= 100',
         tests: [
           instanceTest(
-            'verify/embedded/difference-history.test.ts',
+            'verify/embedded/stored-mismatch.test.ts',
             'is handed over a limited number of times, and then left to the operator',
           ),
         ],

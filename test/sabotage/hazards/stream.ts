@@ -186,7 +186,7 @@ export const streamHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the comparison after events that the verifier could not read',
-        file: instance('verify/embedded/touched-stream.ts'),
+        file: instance('verify/embedded/side-follower.ts'),
         symbol: 'read',
         find: ' || isEventTooLarge(error)) throw new TouchesLostError();',
         replace: ' || (isEventTooLarge(error) && signal.aborted)) throw new TouchesLostError();',

@@ -26,7 +26,7 @@ export const waitHazards: readonly Hazard[] = [
             'is opened anew where it continues when it stands still beside its cluster, and is named before',
           ),
           instanceTest(
-            'verify/embedded/touched-stream.test.ts',
+            'verify/embedded/side-follower.test.ts',
             'is opened anew at its position when it stands still while its cluster goes on, and is named',
           ),
         ],

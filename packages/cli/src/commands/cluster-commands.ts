@@ -5,7 +5,7 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { isBeyondLocalHost, redisExposure } from '@convoy/coordinator/redis/redis-exposure';
 import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
-import { looksForProof } from '@convoy/instance/verify/compare/looks-for-proof';
+import { looksForProof } from '@convoy/instance/verify/compare/check-again';
 import { colouredLines } from '../progress-view/colours.js';
 import { type Finding, inventoryLines, preflightLines } from '../progress-view/preflight-lines.js';
 import { endWith, exitCodeOf, exitCodes } from './exit-code.js';

@@ -11,7 +11,7 @@ import {
   type EndedComparison,
   runComparison,
 } from '@convoy/instance/process/comparison';
-import { looksForProof } from '@convoy/instance/verify/compare/looks-for-proof';
+import { looksForProof } from '@convoy/instance/verify/compare/check-again';
 import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
 import { comparisonLine, resultLines } from '../progress-view/verify-lines.js';
 import { verifyReport } from '../progress-view/verify-report.js';

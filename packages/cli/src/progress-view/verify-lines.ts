@@ -1,7 +1,7 @@
 import { bothNames } from '@convoy/api/contract/namespace-remap';
 import type { ComparisonProgress, EndedComparison } from '@convoy/instance/process/comparison';
 import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
-import type { PathDifference } from '@convoy/instance/verify/compare/differing-paths';
+import type { PathDifference } from '@convoy/instance/verify/compare/compare-documents';
 import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quantity';
 
 const verdictWords: Readonly<Record<EndedComparison['verdict'], string>> = {

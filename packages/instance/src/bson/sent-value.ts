@@ -114,12 +114,29 @@ export function hasZeroTimestamp(document: Uint8Array): boolean {
 }
 
 /** A value as its type byte and its bytes: the only form of an `_id` that the metadata database returns unchanged. */
-export function storedValue({ type, bytes }: RawValue): Binary {
-  return new Binary(Buffer.concat([Buffer.from([type]), bytes]));
+export function storedValue(value: RawValue): Binary {
+  return new Binary(typedBytes(value));
 }
 
 /** Restores what `storedValue` encoded. */
 export function restoredValue(stored: Binary): RawValue {
-  const bytes = Buffer.from(stored.value());
+  return fromTypedBytes(Buffer.from(stored.value()));
+}
+
+/** The same as text, for files. */
+export function textOfValue(value: RawValue): string {
+  return typedBytes(value).toString('base64');
+}
+
+/** Restores what `textOfValue` encoded. */
+export function valueOfText(text: string): RawValue {
+  return fromTypedBytes(Buffer.from(text, 'base64'));
+}
+
+function typedBytes({ type, bytes }: RawValue): Buffer {
+  return Buffer.concat([Buffer.from([type]), bytes]);
+}
+
+function fromTypedBytes(bytes: Buffer): RawValue {
   return new RawValue(bytes.readUInt8(0), bytes.subarray(1));
 }

@@ -89,7 +89,8 @@ export interface MigrationRecord {
   /** Null when the migration was not started with `reversible`; absent in releases without it. */
   reversal?: Reversal | null;
   /**
-   * The verifiers' last check that the leader has requested: up to these times, before or after it restored attributes.
+   * The verifiers' final comparison that the leader has requested: up to these times, before or after it
+   * restored attributes.
    */
   verification?: { number: number; source: Timestamp; destination: Timestamp; restored: boolean } | null;
   /** Before the opening, every task reports the writes above the commit time that it has read up to this time. */

@@ -9,7 +9,7 @@ import type { CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
 import { namespaceFrom, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { type MigrationDependencies, remapOf } from './migration-dependencies.js';
-import { namedOnBothSides } from '../../verify/compare/named-on-both-sides.js';
+import { namedOnBothSides } from '../../verify/compare/sides.js';
 
 /** Documents in one read. */
 const pageMax = 1_000;

@@ -4,8 +4,11 @@ import { isLossless } from '../../bson/sent-value.js';
 import type { RawValue } from '../../bson/scan.js';
 import { codeOf } from '../../cluster/failure.js';
 import { partitionsName } from '../../store/task-storage.js';
-import type { CollectionToVerify } from '../../verify/embedded/verification-plan.js';
-import type { CatalogToVerify, MigrationToVerify } from '../../verify/embedded/verifier-dependencies.js';
+import type {
+  CollectionToVerify,
+  CatalogToVerify,
+  MigrationToVerify,
+} from '../../verify/embedded/verification-plan.js';
 import { isCommitAwaited, isDraining } from '../migration/migration-view.js';
 import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
 import type { SyncPipeline } from './sync-pipeline.js';

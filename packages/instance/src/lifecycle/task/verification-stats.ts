@@ -6,7 +6,7 @@ import type { Side } from '../../verify/compare/sides.js';
 import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import { nameSome } from '../../catalog/name-some.js';
-import { rereadsMax } from '../../verify/embedded/difference-history.js';
+import { rereadsMax } from '../../verify/embedded/stored-mismatch.js';
 import { offeredLagMax_seconds } from './task-stats.js';
 
 /** The stats of one sync task's verifier. */
@@ -123,13 +123,13 @@ export interface VerifierProgress {
 }
 
 /**
- * Whether a last look would be short. Collections that come and go do not withdraw an offer, nor does a lag that swings
- * around the limit.
+ * Whether a final comparison would be short. Collections that come and go do not withdraw an offer, nor does a lag that
+ * swings around the limit.
  */
 export class VerificationReadiness {
   #offered = false;
 
-  /** @returns what a commit would wait for longest; null when a last look would be short */
+  /** @returns what a commit would wait for longest; null when a final comparison would be short */
   judge(progress: VerifierProgress): OwnBlocker | null {
     const blocker = blockerOf(progress, this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds);
     this.#offered = blocker === null;

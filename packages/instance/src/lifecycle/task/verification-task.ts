@@ -8,7 +8,7 @@ import { runTogether } from '../../async/together.js';
 import type { TaskVerification } from '../../store/task-record.js';
 import { VerificationStorage } from '../../store/verification-storage.js';
 import { TaskVerifier } from '../../verify/embedded/task-verifier.js';
-import type { VerifierDependencies } from '../../verify/embedded/verifier-dependencies.js';
+import type { VerifierDependencies } from '../../verify/embedded/verification-plan.js';
 import { VerificationReadiness, type VerificationStats, verificationStats } from './verification-stats.js';
 import { type MigrationDependencies, wakeSource } from '../migration/migration-dependencies.js';
 import type { SyncPipeline } from './sync-pipeline.js';
@@ -24,7 +24,7 @@ const takenMax = 500;
 /** Fraction of a process's memory bound for pending keys. */
 const keysPart = 16;
 
-/** Verifies one sync task until the destination opens, and performs the leader's last looks. */
+/** Verifies one sync task until the destination opens, and makes the final comparisons that the leader asks for. */
 export class VerifiedTask {
   readonly #verifier: TaskVerifier;
   readonly #storage: VerificationStorage;
@@ -142,7 +142,10 @@ export class VerifiedTask {
       if (verification === null || verification === undefined) continue;
       const times = { source: timeOf(verification.source), destination: timeOf(verification.destination) };
       const expiring = await this.#expiring(signal);
-      const mismatches = await this.#verifier.lastLook({ times, expiring, whole: !verification.restored }, signal);
+      const mismatches = await this.#verifier.finalComparison(
+        { times, expiring, whole: !verification.restored },
+        signal,
+      );
       const outOfOrder = verification.restored ? [] : await this.#verifier.outOfOrder(times, signal);
       await noteDifferences(
         this.deps,
@@ -160,7 +163,8 @@ export class VerifiedTask {
   }
 
   /**
-   * Collections whose documents servers delete by themselves, read once for both last looks: the sealed catalog stays.
+   * Collections whose documents servers delete by themselves, read once for both final comparisons: the
+   * sealed catalog stays.
    */
   async #expiring(signal: AbortSignal): Promise<ReadonlySet<string>> {
     const epoch = this.deps.watch.view.record.commit?.catalogEpoch ?? null;

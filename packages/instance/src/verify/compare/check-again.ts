@@ -1,15 +1,20 @@
 import { idOrNull } from '../../bson/id.js';
-import { compareGroup, kindOf, type MismatchKind } from './compare-group.js';
-import { differingPaths, type PathDifference } from './differing-paths.js';
+import { ownedValue, type RawValue } from '../../bson/scan.js';
+import {
+  compareGroup,
+  mismatchKind,
+  type MismatchKind,
+  differingPaths,
+  type PathDifference,
+} from './compare-documents.js';
 import { findDocuments, findOnBothSides, type FoundDocuments, type Lookup, lookupName } from './find-documents.js';
 import type { Sides } from './sides.js';
-import { ownedValue, type RawValue } from '../../bson/scan.js';
 
-/** An `_id` that differed at the last check. */
+/** An `_id` that differed at the latest check. */
 export interface Suspect {
   id: RawValue;
   kind: MismatchKind;
-  /** State of its documents on each side at the last check (see `digestOf`). */
+  /** State of its documents on each side at the latest check (see `digestOf`). */
   source: string;
   destination: string;
   /** Since when neither side has changed, and how often this state was found; milliseconds since 1970. */
@@ -78,7 +83,7 @@ function lookedAt(before: Suspect, { source, destination }: Sides<FoundDocuments
   const isUnchanged = before.source === source.digest && before.destination === destination.digest;
   return {
     ...before,
-    kind: kindOf(source.digest, destination.digest),
+    kind: mismatchKind(source.digest, destination.digest),
     source: source.digest,
     destination: destination.digest,
     unchangedSince_ms: isUnchanged ? before.unchangedSince_ms : now_ms,
@@ -116,3 +121,9 @@ async function mismatchesOf(
 async function readSingle(lookup: Lookup, { id }: Suspect): Promise<Uint8Array[]> {
   return (await findDocuments(lookup, [id])).get(lookupName(id))?.documents ?? [];
 }
+
+/**
+ * Checks that must find the same state. If a document oscillates between two states on both sides, one check in four
+ * finds a given pair of them; this many in a row do so once in 16,000 times.
+ */
+export const looksForProof = 8;

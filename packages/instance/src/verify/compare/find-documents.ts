@@ -5,7 +5,7 @@ import { batchesOf, matchingAll } from '../../cluster/reads.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { commandBytesMax, partsWithin } from '../../cluster/driver/write-command.js';
 import type { Namespace, ClusterClient, NodeClient } from '../../cluster/node-client.js';
-import { documentDigest, joinedDigest } from './compare-group.js';
+import { documentDigest, joinedDigest } from './compare-documents.js';
 import type { KnownTimes, Side, Sides } from './sides.js';
 
 /** What one side has of an `_id`. */

@@ -1,6 +1,6 @@
+import type { Retrying } from '../../async/retry.js';
 import { clusterTimeOf, highestTime } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import type { Retrying } from '../../async/retry.js';
 
 /** The sides of a comparison. */
 export type Side = 'source' | 'destination';
@@ -36,4 +36,9 @@ export async function knownTimes(
     );
   const [here, there] = await Promise.all([timeOf(source), timeOf(destination)]);
   return { source: here, destination: there };
+}
+
+/** The fields that name the collection of a mismatch; `destination` only where it has another name there. */
+export function namedOnBothSides(source: string, destination: string): { namespace: string; destination?: string } {
+  return source === destination ? { namespace: source } : { namespace: source, destination };
 }

@@ -1,11 +1,9 @@
 import { mapBounded } from '../../async/together.js';
+import { isSendable } from '../../bson/id.js';
 import { type KnownTimes, knownTimes, latest, noTimes, type Side } from '../compare/sides.js';
 import type { SideFollower } from './side-follower.js';
-import { Turns } from './turns.js';
-import { type CollectionToVerify, storedPlan } from './verification-plan.js';
+import { type CollectionToVerify, storedPlan, type VerifierDependencies } from './verification-plan.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
-import type { VerifierDependencies } from './verifier-dependencies.js';
-import { isSendable } from '../../bson/id.js';
 
 /**
  * Copies checked at once, one for each participating sync task; the streams are reopened for all collections of a turn
@@ -85,4 +83,32 @@ async function planOne(
     );
   const [source, destination] = await Promise.all([count('source'), count('destination')]);
   return deps.storage.plan(collection.key, storedPlan({ bounds, times, documents: { source, destination } }));
+}
+
+/** Returns some of many items at a time, so that each gets its turn before any gets another. */
+export class Turns<Thing> {
+  readonly #had = new Set<string>();
+
+  constructor(private readonly nameOf: (thing: Thing) => string) {}
+
+  /**
+   * Some of those that have not had their turn, at least one if there is any.
+   * @param weightMax maximum total weight
+   */
+  next(things: readonly Thing[], weightMax: number, weightOf: (thing: Thing) => number = () => 1): Thing[] {
+    let waiting = things.filter((thing) => !this.#had.has(this.nameOf(thing)));
+    if (waiting.length === 0) {
+      this.#had.clear();
+      waiting = [...things];
+    }
+    const chosen: Thing[] = [];
+    let weight = 0;
+    for (const thing of waiting) {
+      weight += weightOf(thing);
+      if (chosen.length > 0 && weight > weightMax) break;
+      chosen.push(thing);
+      this.#had.add(this.nameOf(thing));
+    }
+    return chosen;
+  }
 }

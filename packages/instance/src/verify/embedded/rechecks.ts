@@ -1,13 +1,27 @@
 import type { RawValue } from '../../bson/scan.js';
 import type { LastingDifferences } from '../../store/task-record.js';
+import {
+  compareGroup,
+  mismatchKind,
+  type MismatchKind,
+  differingPaths,
+  type PathDifference,
+} from '../compare/compare-documents.js';
+import { lookupName, findOnBothSides, lookupsOn } from '../compare/find-documents.js';
 import { type KnownTimes, latest, noTimes, sides } from '../compare/sides.js';
-import { lookupName } from '../compare/find-documents.js';
-import { type DifferenceHistory, isGivenUp, nextHistory, noLastingDifferences } from './difference-history.js';
-import { type Difference, lookAt, lookupsMax } from './look.js';
-import { firstSeen, restoredMismatch, storedMismatch, type StoredMismatch } from './stored-mismatch.js';
+import {
+  type DifferenceHistory,
+  isGivenUp,
+  nextHistory,
+  noLastingDifferences,
+  firstSeen,
+  restoredMismatch,
+  storedMismatch,
+  type StoredMismatch,
+} from './stored-mismatch.js';
 import type { TouchedKey } from './touched-keys.js';
+import type { CollectionToVerify, VerifierDependencies } from './verification-plan.js';
 import type { BookedCollection, VerificationStore } from './verification-store.js';
-import type { VerifierDependencies } from './verifier-dependencies.js';
 
 /** A key that differs this often, each time after its change was applied, is stored as a mismatch. */
 const looksMax = 3;
@@ -28,7 +42,7 @@ type IsAllowed = (entry_: BookedCollection, kind: string) => boolean;
 interface MismatchLook {
   times: KnownTimes;
   isAllowed: IsAllowed;
-  /** Null at a final check. */
+  /** Null at a final comparison. */
   rereading: Rereading | null;
 }
 
@@ -44,7 +58,7 @@ export class Rechecks {
     private readonly store: VerificationStore,
   ) {}
 
-  /** What differed with nothing in flight at the last pass over all of them. */
+  /** What differed with nothing in flight at the latest pass over all of them. */
   get lasting(): LastingDifferences {
     return this.#lasting;
   }
@@ -54,7 +68,7 @@ export class Rechecks {
     this.#mismatches = await this.deps.storage.countMismatches();
   }
 
-  /** Documents that differed at the last check. One found in two ways may count twice until the next check. */
+  /** Documents that differed at their latest check. One found in two ways may count twice until the next check. */
   get mismatches(): number {
     return this.#mismatches;
   }
@@ -173,7 +187,7 @@ export class Rechecks {
     signal: AbortSignal,
   ): Promise<Map<string, Difference>> {
     const ids = keys.map(({ id }) => id);
-    return this.deps.retrying('check again', () => lookAt(this.deps, collection, ids, times, signal), signal);
+    return this.deps.retrying('check again', () => differencesOf(this.deps, collection, ids, times, signal), signal);
   }
 
   async #lookAtGroup(
@@ -245,4 +259,55 @@ function count(lasting: LastingDifferences, history: DifferenceHistory, { collec
 
 function planned({ plan }: BookedCollection): KnownTimes[] {
   return plan === null ? [] : [plan.times];
+}
+
+/** Keys looked up by one command. */
+const lookupsMax = 500;
+
+/** How the documents of a key differ. */
+export interface Difference {
+  kind: MismatchKind;
+  paths: PathDifference[];
+  /** Identifies the state of both sides. */
+  state: string;
+}
+
+/**
+ * Checks some keys of a collection on both sides: first on the source, so that the destination has that time to catch
+ * up.
+ * @param times the reads see everything written up to them
+ * @returns the differences by `lookupName`; equal keys have none
+ * @throws what the clients throw
+ */
+async function differencesOf(
+  deps: Pick<VerifierDependencies, 'source' | 'destination'>,
+  collection: Pick<CollectionToVerify, 'on' | 'documentFilter'>,
+  ids: readonly RawValue[],
+  times: KnownTimes,
+  signal: AbortSignal,
+): Promise<Map<string, Difference>> {
+  const lookups = lookupsOn(deps, collection.on, times, signal, collection.documentFilter);
+  const found = await findOnBothSides(lookups, ids);
+  const differences = new Map<string, Difference>();
+  for (const id of ids) {
+    const { source, destination } = found(id);
+    if (source.digest === destination.digest) continue;
+    const kind = mismatchKind(source.digest, destination.digest);
+    const state = `${source.digest}/${destination.digest}`;
+    differences.set(lookupName(id), { ...differenceOf(kind, source.documents, destination.documents), state });
+  }
+  return differences;
+}
+
+/** Documents that were too large to hold in memory have no paths. */
+function differenceOf(
+  kind: MismatchKind,
+  source: Uint8Array[] | null,
+  destination: Uint8Array[] | null,
+): Omit<Difference, 'state'> {
+  if (source === null || destination === null) return { kind, paths: [] };
+  const [first] = compareGroup(source, destination);
+  if (first === undefined || first.source === null || first.destination === null)
+    return { kind: first?.kind ?? kind, paths: [] };
+  return { kind: first.kind, paths: differingPaths(first.source, first.destination) };
 }

@@ -6,14 +6,13 @@ import { namespaceOf } from '../../catalog/namespace.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
 import { type KnownTimes, knownTimes, latest, noTimes, type Side, type Sides } from '../compare/sides.js';
 import { lookupsOn } from '../compare/find-documents.js';
-import { CollectionLeftError, comparePart } from './first-generation.js';
+import { CollectionLeftError, comparePart } from './compare-part.js';
 import { Planner } from './planning.js';
 import { Rechecks } from './rechecks.js';
-import { SideFollower } from './side-follower.js';
-import { noLastingDifferences } from './difference-history.js';
-import { TouchesLostError } from './touched-stream.js';
+import { SideFollower, TouchesLostError } from './side-follower.js';
+import { noLastingDifferences } from './stored-mismatch.js';
 import { type BookedCollection, VerificationStore } from './verification-store.js';
-import type { VerifierDependencies } from './verifier-dependencies.js';
+import type { VerifierDependencies } from './verification-plan.js';
 
 /** Interval of checks for new collections. */
 const plan_ms = 500;
@@ -28,13 +27,13 @@ const disturbed_ms = 500;
 const disturbancesMax = 120;
 /** Maximum number of stored documents that differ; comparing waits until some of them agree. */
 const mismatchesMax = 200_000;
-/** Poll interval of the streams during the final check. */
+/** Poll interval of the streams during the final comparison. */
 const poll_ms = 20;
 /** Interval at which idle shards are advanced until they have reached the time. */
 const wake_ms = 400;
 
-/** What a final check has to do. */
-interface LastLook {
+/** What a final comparison has to do. */
+interface FinalComparison {
   /** Cluster times up to which both sides count. */
   times: KnownTimes;
   /**
@@ -43,8 +42,8 @@ interface LastLook {
    */
   expiring: ReadonlySet<string>;
   /**
-   * The first final check, before attributes are restored: it compares collections again whose writes streams do not
-   * show completely.
+   * The first final comparison, before attributes are restored: it compares collections again whose writes streams
+   * do not show completely.
    */
   whole: boolean;
 }
@@ -67,7 +66,7 @@ export class TaskVerifier {
   #floor = noTimes;
   readonly #turn = new SerialQueue();
   #planning = false;
-  #isLastLook = false;
+  #isFinalComparison = false;
 
   constructor(
     private readonly deps: VerifierDependencies,
@@ -84,7 +83,7 @@ export class TaskVerifier {
     this.#planner = new Planner(deps, this.store, this.#all());
   }
 
-  /** Documents that differed at the last check. */
+  /** Documents that differed at the latest check. */
   get mismatches(): number {
     return this.#rechecks.mismatches;
   }
@@ -145,26 +144,26 @@ export class TaskVerifier {
    * was written and every document that differed.
    * @returns how many documents differ
    */
-  async lastLook(look: LastLook, signal: AbortSignal): Promise<number> {
-    this.#isLastLook = true;
+  async finalComparison(final: FinalComparison, signal: AbortSignal): Promise<number> {
+    this.#isFinalComparison = true;
     try {
-      const times = await this.#untilRead(look.times, signal);
+      const times = await this.#untilRead(final.times, signal);
       await this.#untilPlanned(signal);
-      if (look.whole) await this.#compareCappedAgain(signal);
+      if (final.whole) await this.#compareCappedAgain(signal);
       for (;;) {
         while (!this.store.isCompared && this.mismatches < mismatchesMax) await this.deps.clock.sleep(poll_ms, signal);
         const isComplete = this.store.isCompared;
         const differing = await this.#turn.run(async () => {
           await this.#undisturbed(() => this.#rechecks.lookAtAll(times, signal), signal);
           return this.#undisturbed(
-            () => this.#rechecks.lookAtMismatches(times, (entry_, kind) => isExpired(look, entry_, kind), signal),
+            () => this.#rechecks.lookAtMismatches(times, (entry_, kind) => isExpired(final, entry_, kind), signal),
             signal,
           );
         });
         if (isComplete || differing >= mismatchesMax) return differing;
       }
     } finally {
-      this.#isLastLook = false;
+      this.#isFinalComparison = false;
     }
   }
 
@@ -209,8 +208,8 @@ export class TaskVerifier {
   }
 
   /**
-   * The caller of the final check knows that all sync tasks have planned their collections; what is left is to read
-   * those plans.
+   * The caller of the final comparison knows that all sync tasks have planned their collections; what is left is to
+   * read those plans.
    */
   async #untilPlanned(signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -227,7 +226,7 @@ export class TaskVerifier {
       const next = this.store.takePart();
       if (next === undefined) {
         this.#hasCompared ||= this.store.isPlanned && this.store.isCompared;
-        await this.deps.clock.sleep(this.#isLastLook ? poll_ms : idle_ms, stop);
+        await this.deps.clock.sleep(this.#isFinalComparison ? poll_ms : idle_ms, stop);
         continue;
       }
       const { entry_, part } = next;
@@ -278,7 +277,7 @@ export class TaskVerifier {
 
   async #lookAtKeys(signal: AbortSignal): Promise<void> {
     for (;;) {
-      // Keys without room would stop the streams, for which the final check waits.
+      // Keys without room would stop the streams, for which the final comparison waits.
       while (this.deps.migration.isDraining && !this.store.keys.isFull) await this.deps.clock.sleep(idle_ms, signal);
       const found = await this.#turn.run(() =>
         this.#undisturbed(() => this.#rechecks.lookAtDue(this.#followers.source.clusterTime, signal), signal),
@@ -350,7 +349,7 @@ export class TaskVerifier {
  * The source may have deleted documents since the commit time; so may the destination, once its attributes are
  * restored.
  */
-function isExpired({ expiring, whole }: LastLook, { collection }: BookedCollection, kind: string): boolean {
+function isExpired({ expiring, whole }: FinalComparison, { collection }: BookedCollection, kind: string): boolean {
   const isPassing = kind === 'extraOnDestination' || (!whole && kind === 'missingOnDestination');
   return isPassing && expiring.has(collection.namespace);
 }

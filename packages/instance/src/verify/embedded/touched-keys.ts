@@ -7,7 +7,7 @@ export interface TouchedKey {
   readonly key: string;
   readonly id: RawValue;
   readonly idClass: string;
-  /** The first and the last write on each side since the last check; null: none. */
+  /** The first and the last write on each side since the latest check; null: none. */
   first: Record<Side, bigint | null>;
   readonly last: Record<Side, bigint>;
   /**

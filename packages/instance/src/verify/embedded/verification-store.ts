@@ -12,8 +12,9 @@ import {
   storedPart,
   type VerificationPart,
   type VerificationPlan,
+  type CatalogToVerify,
+  type VerifierDependencies,
 } from './verification-plan.js';
-import type { CatalogToVerify, VerifierDependencies } from './verifier-dependencies.js';
 
 /** A collection with the progress of its comparison. */
 export interface BookedCollection {

@@ -6,12 +6,11 @@ import { compileNamespaceFilter } from '../../catalog/namespace-filter.js';
 import { compileNamespaceRemap, refuseUnmappable } from '../../catalog/namespace-remap.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { comparePartitions } from './compare-partitions.js';
-import { comparesShardKeys } from '../compare/compare-definitions.js';
+import { comparesShardKeys, type DdlOutcome, finalDefinitions, readReports } from './final-definitions.js';
 import { knownTimes } from '../compare/sides.js';
 import type { ComparisonDependencies } from './comparison-dependencies.js';
 import { planComparison } from './comparison-plan.js';
 import type { ComparisonTotals } from './comparison-state.js';
-import { type DdlOutcome, finalDefinitions, readReports } from './final-definitions.js';
 import { laterGenerations } from './later-generations.js';
 
 /** Options of the start request that decide which namespaces are compared, and under which names. */

@@ -1,12 +1,9 @@
-import type { RawValue } from '../../bson/scan.js';
 import { mapBounded } from '../../async/together.js';
-import { compareByLookup } from '../compare/compare-by-lookup.js';
-import { compareRange, type Finding } from '../compare/compare-range.js';
-import { type ComparedCollection, type ComparisonPartition, readOf } from './compared-collection.js';
-import type { KnownTimes, Side } from '../compare/sides.js';
-import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
+import { compareFirst, type DocumentsRead, type Finding } from '../compare/first-comparison.js';
+import type { KnownTimes } from '../compare/sides.js';
+import type { ComparisonDependencies } from './comparison-dependencies.js';
 import type { PartStats } from './comparison-journal.js';
-import { OrderedDocuments } from '../compare/ordered-documents.js';
+import { type ComparedCollection, type ComparisonPartition, namesOf } from './comparison-plan.js';
 
 /**
  * Compares everything that was not compared yet. Whatever differs at this first check is a suspect. It records what was
@@ -17,107 +14,62 @@ export async function comparePartitions(deps: ComparisonDependencies, times: Kno
   const partitions = [...deps.state.pending.values()];
   await mapBounded(partitions, deps.options.readers, async (partition) => {
     deps.signal.throwIfAborted();
-    const collection = deps.state.collection(partition.collection);
-    await (collection.unordered
-      ? compareUnordered(deps, collection, partition, times)
-      : compareOrdered(deps, collection, partition, times));
+    await comparePartition(deps, deps.state.collection(partition.collection), partition, times);
   });
 }
 
-async function compareOrdered(
+/** One partition, which becomes several when its progress is recorded. */
+async function comparePartition(
   deps: ComparisonDependencies,
   collection: ComparedCollection,
   whole: ComparisonPartition,
   times: KnownTimes,
 ): Promise<void> {
   const { state, clock, options, retrying, signal } = deps;
-  const reading = (side: Side) =>
-    new OrderedDocuments(deps[side].router, readOf(collection, whole, side, times[side]), retrying, signal);
-  const [source, destination] = [reading('source'), reading('destination')];
-  const attempt = state.nextAttempt();
   let partition = whole;
-  let part = new PartCount(source, destination);
+  let attempt = 0;
+  let read = nothingRead;
+  /** What was read and found since the last record. */
+  let recorded = nothingRead;
+  let suspects = 0;
   let recorded_ms = clock.monotonic_ms();
-  try {
-    await compareRange(source, destination, {
+  const stats = (): PartStats => ({ ...difference(read, recorded), suspects });
+  await compareFirst(
+    {
+      ...{ ...collection, ...{ lower: whole.lower, upper: whole.upper } },
+      ...{ clusters: deps, on: namesOf(collection), times, retrying, signal },
+    },
+    {
+      began() {
+        attempt = state.nextAttempt();
+        [read, recorded, suspects] = [nothingRead, nothingRead, 0];
+      },
       async found(findings) {
-        part.suspects += findings.length;
+        suspects += findings.length;
         await addSuspects(deps, partition, attempt, findings);
       },
-      async reached(next: RawValue) {
+      read(documents) {
+        read = documents;
+      },
+      async reached(next) {
         if (clock.monotonic_ms() - recorded_ms < options.record_ms) return;
-        partition = await state.split(partition, attempt, part.stats(), next);
-        part = new PartCount(source, destination);
+        partition = await state.split(partition, attempt, stats(), next);
+        [recorded, suspects] = [read, 0];
         recorded_ms = clock.monotonic_ms();
       },
-    });
-  } finally {
-    await Promise.all([source.close(), destination.close()]);
-  }
-  await state.finish(partition, attempt, part.stats());
-}
-
-/** What was read since a moment. */
-class PartCount {
-  suspects = 0;
-  readonly #begin: Omit<PartStats, 'suspects'>;
-
-  constructor(
-    private readonly source: OrderedDocuments,
-    private readonly destination: OrderedDocuments,
-  ) {
-    this.#begin = this.#read();
-  }
-
-  stats(): PartStats {
-    const now = this.#read();
-    return {
-      sourceDocuments: now.sourceDocuments - this.#begin.sourceDocuments,
-      destinationDocuments: now.destinationDocuments - this.#begin.destinationDocuments,
-      bytes: now.bytes - this.#begin.bytes,
-      suspects: this.suspects,
-    };
-  }
-
-  #read(): Omit<PartStats, 'suspects'> {
-    const { source, destination } = this;
-    return {
-      sourceDocuments: source.takenDocuments,
-      destinationDocuments: destination.takenDocuments,
-      bytes: source.bytes + destination.bytes,
-    };
-  }
-}
-
-/** Compares a collection without a known order as a whole; a failure restarts it from the beginning. */
-async function compareUnordered(
-  deps: ComparisonDependencies,
-  collection: ComparedCollection,
-  partition: ComparisonPartition,
-  times: KnownTimes,
-): Promise<void> {
-  const { state, retrying, signal } = deps;
-  const sides = lookupSides(deps, collection, times);
-  await retrying(
-    'compare by lookup',
-    async () => {
-      const attempt = state.nextAttempt();
-      const stats: PartStats = { sourceDocuments: 0, destinationDocuments: 0, bytes: 0, suspects: 0 };
-      await compareByLookup(sides.source, sides.destination, {
-        async found(findings) {
-          stats.suspects += findings.length;
-          await addSuspects(deps, partition, attempt, findings);
-        },
-        compared(batch) {
-          stats.sourceDocuments += batch.sourceDocuments;
-          stats.destinationDocuments += batch.destinationDocuments;
-          stats.bytes += batch.bytes;
-        },
-      });
-      await state.finish(partition, attempt, stats);
     },
-    signal,
   );
+  await state.finish(partition, attempt, stats());
+}
+
+const nothingRead: DocumentsRead = { sourceDocuments: 0, destinationDocuments: 0, bytes: 0 };
+
+function difference(now: DocumentsRead, before: DocumentsRead): DocumentsRead {
+  return {
+    sourceDocuments: now.sourceDocuments - before.sourceDocuments,
+    destinationDocuments: now.destinationDocuments - before.destinationDocuments,
+    bytes: now.bytes - before.bytes,
+  };
 }
 
 async function addSuspects(

@@ -1,7 +1,7 @@
 import type { Clock } from '../../async/clock.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { ProofRule } from '../compare/check-again.js';
-import { type ComparedCollection, namespaceOn } from './compared-collection.js';
+import { type ComparedCollection, namesOf } from './comparison-plan.js';
 import type { ComparisonState } from './comparison-state.js';
 import { type Lookup, lookupsOn } from '../compare/find-documents.js';
 import type { KnownTimes, Sides } from '../compare/sides.js';
@@ -42,6 +42,5 @@ export function lookupSides(
   collection: ComparedCollection,
   times: KnownTimes,
 ): Sides<Lookup> {
-  const names = { source: namespaceOn('source', collection), destination: namespaceOn('destination', collection) };
-  return lookupsOn(deps, names, times, deps.signal);
+  return lookupsOn(deps, namesOf(collection), times, deps.signal);
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { textOfValue, valueOfText } from '../../bson/sent-value.js';
+import type { Suspect } from '../compare/check-again.js';
 
 const count = z.number();
 
@@ -47,4 +49,39 @@ export type JournalEntry = z.output<typeof journalEntry>;
 /** @throws ZodError for a malformed line */
 export function parseJournalEntry(line: unknown): JournalEntry {
   return journalEntry.parse(line);
+}
+
+const storedSuspect = z.object({
+  collection: z.number(),
+  partition: z.number(),
+  attempt: z.number(),
+  id: z.string(),
+  kind: z.enum(['missingOnDestination', 'extraOnDestination', 'different']),
+  source: z.string(),
+  destination: z.string(),
+  unchangedSince_ms: z.number(),
+  unchangedLooks: z.number(),
+  firstSeen_ms: z.number(),
+  looks: z.number(),
+});
+
+/** A suspect, and where it was found. */
+export type StoredSuspect = SuspectOrigin & Suspect;
+
+/** Where a suspect was found. */
+export interface SuspectOrigin {
+  collection: number;
+  partition: number;
+  /** The attempt to compare the partition that found it. */
+  attempt: number;
+}
+
+export function storeSuspect(origin: SuspectOrigin, suspect: Suspect): z.output<typeof storedSuspect> {
+  return { ...origin, ...suspect, id: textOfValue(suspect.id) };
+}
+
+/** @throws ZodError for a malformed line */
+export function restoreSuspect(line: unknown): StoredSuspect {
+  const stored = storedSuspect.parse(line);
+  return { ...stored, id: valueOfText(stored.id) };
 }

@@ -2,21 +2,26 @@ import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RawValue } from '../../bson/scan.js';
 import type { Mismatch, Suspect } from '../compare/check-again.js';
-import type { ComparedCollection, ComparisonPartition } from './compared-collection.js';
-import { type JournalEntry, parseJournalEntry, type PartStats } from './comparison-journal.js';
-import type { ComparisonPlan } from './comparison-plan.js';
-import { FolderLock } from './folder-lock.js';
-import { LineFile } from './line-file.js';
-import { describeMismatch, type DescribedMismatch, describeSuspect } from './described-mismatch.js';
-import { readPlan, type RecordedPlan, writePlan } from './stored-plan.js';
 import {
+  type ComparedCollection,
+  type ComparisonPartition,
+  type ComparisonPlan,
+  readPlan,
+  type RecordedPlan,
+  writePlan,
+} from './comparison-plan.js';
+import {
+  type JournalEntry,
+  parseJournalEntry,
+  type PartStats,
   restoreSuspect,
   type StoredSuspect,
   storeSuspect,
   type SuspectOrigin,
-  textOfValue,
-  valueOfText,
-} from './stored-suspect.js';
+} from './comparison-journal.js';
+import { FolderLock, LineFile } from './state-files.js';
+import { describeMismatch, type DescribedMismatch, describeSuspect } from './described-mismatch.js';
+import { textOfValue, valueOfText } from '../../bson/sent-value.js';
 
 /** Attempts of one run are numbered within this. */
 const attemptsPerRun = 2 ** 20;
@@ -208,7 +213,7 @@ export class ComparisonState implements AsyncDisposable {
     for await (const { value } of this.mismatchFile.lines()) yield value as DescribedMismatch;
   }
 
-  /** What differed at the last check of the current generation, and is not proven. */
+  /** What differed at the latest check of the current generation, and is not proven. */
   async *undecided(now_ms: number): AsyncGenerator<DescribedMismatch> {
     for await (const { suspect } of this.suspects(this.generation.number, 0))
       yield describeSuspect(this.collection(suspect.collection), suspect, now_ms);

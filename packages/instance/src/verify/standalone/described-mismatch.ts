@@ -4,10 +4,9 @@ import { losslessValue } from '../../bson/sent-value.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { RawValue } from '../../bson/scan.js';
 import type { Mismatch, Suspect } from '../compare/check-again.js';
-import type { MismatchKind } from '../compare/compare-group.js';
-import type { PathDifference } from '../compare/differing-paths.js';
-import { namedOnBothSides } from '../compare/named-on-both-sides.js';
-import type { ComparedCollection } from './compared-collection.js';
+import type { MismatchKind, PathDifference } from '../compare/compare-documents.js';
+import { namedOnBothSides } from '../compare/sides.js';
+import type { ComparedCollection } from './comparison-plan.js';
 
 /** A mismatch as it is shown: only namespaces, `_id`s, paths and types. */
 export interface DescribedMismatch {

@@ -1,15 +1,24 @@
-import { type Catalog, namespaceFrom, namespaceOf } from '../../catalog/namespace.js';
+import { elementType } from '../../bson/element-type.js';
+import { elementsOf } from '../../bson/scan.js';
 import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
-import { type ChosenIndex, withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
+import { type Catalog, namespaceFrom, namespaceOf, type CatalogEntry, type Sharding } from '../../catalog/namespace.js';
+import { type ChosenIndex, withChosenIndexes, type IndexChoices } from '../../catalog/plan/chosen-indexes.js';
+import {
+  byNamespace,
+  compareCatalogs,
+  type CatalogDifference,
+  type CompareOptions,
+} from '../../catalog/plan/compare-catalogs.js';
 import type { SkippedIndex } from '../../catalog/plan/skipped-index.js';
-import type { Namespace } from '../../cluster/node-client.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
-import { compareDefinitions, type NamespaceDifference } from '../compare/compare-definitions.js';
+import { classify } from '../../cluster/failure.js';
+import type { Namespace, ClusterClient } from '../../cluster/node-client.js';
+import { Metadata } from '../../store/metadata.js';
+import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
 import { knownTimes, type Side, type Sides } from '../compare/sides.js';
 import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
-import { readRecordedChoices } from './recorded-choices.js';
 import type { ComparisonPlan } from './comparison-plan.js';
 
 /** An object that both sides have, and whose documents were not compared. */
@@ -161,4 +170,128 @@ function notCompared(
       reason: 'documents of a time series have no order and no _id in common on both sides',
     })),
   ];
+}
+
+/** What a migration between the compared clusters has recorded about single indexes. */
+interface RecordedChoices {
+  choices: IndexChoices;
+  skipped: readonly SkippedIndex[];
+}
+
+/**
+ * The record of the migration on the destination, until its cleanup. Without one, with that of other clusters, or where
+ * the user may not read it, every index counts.
+ * @throws what the client throws
+ */
+async function readRecordedChoices({
+  source,
+  destination,
+  retrying,
+  signal,
+}: ComparisonDependencies): Promise<RecordedChoices> {
+  const record = await new MigrationRecords(new Metadata(destination.router, retrying))
+    .read(signal)
+    .catch((error: unknown): null => {
+      if (classify(error) === 'unauthorized') return null;
+      throw error;
+    });
+  if (record === null || !isBetween(record, source.clusterId, destination.clusterId))
+    return { choices: {}, skipped: [] };
+  const { indexConflicts, indexFailures } = record.options;
+  return { choices: { indexConflicts, indexFailures }, skipped: record.skippedIndexes ?? [] };
+}
+
+function isBetween({ source, destination }: MigrationRecord, from: string, to: string): boolean {
+  return source.clusterId === from && destination.clusterId === to;
+}
+
+/**
+ * A difference between two namespaces. `ranges`: the chunks of the destination's shard key do not cover it exactly
+ * once. `order`: the documents of a capped collection were inserted in another order.
+ */
+interface NamespaceDifference extends Omit<CatalogDifference, 'kind'> {
+  kind: CatalogDifference['kind'] | 'ranges' | 'order';
+}
+
+/** What counts as a difference. */
+interface DefinitionRules extends Pick<CompareOptions, 'destination' | 'remap' | 'skipped'> {
+  source: Pick<ClusterClient, 'kind'>;
+  /** False: the destination intentionally has other shard keys. */
+  shardKeys: boolean;
+}
+
+/**
+ * Compares all definitions in their final form: collections and views, their options, validators, pipelines and
+ * indexes, shard keys, and whether the destination's ranges are complete. Between a replica set and a sharded cluster
+ * shard keys are not compared.
+ * @returns differences in order of namespace
+ */
+function compareDefinitions(
+  source: CatalogReport,
+  destination: CatalogReport,
+  deps: DefinitionRules,
+): NamespaceDifference[] {
+  const comparesKeys = comparesShardKeys(deps);
+  const expected = comparesKeys ? source.catalog : withShardKeysOf(source.catalog, destination.catalog, deps.remap);
+  const timeSeries = source.timeSeries.map((namespace) =>
+    namespaceOf(deps.remap.toDestination(namespaceFrom(namespace))),
+  );
+  const differences: NamespaceDifference[] = [
+    ...compareCatalogs(expected, destination.catalog, { ...deps, form: 'final', indexScope: 'all' }),
+    ...compareTimeSeries(timeSeries, destination.timeSeries),
+    ...destination.inconsistentIndexes.map(({ namespace, index }): NamespaceDifference => ({
+      kind: 'index',
+      namespace,
+      detail: `${index} differs between shards of the destination`,
+    })),
+    ...destination.catalog.flatMap(wrongRanges),
+  ];
+  return differences.sort(byNamespace);
+}
+
+/** Whether shard keys are compared at all. */
+export function comparesShardKeys({ source, destination, shardKeys }: Omit<DefinitionRules, 'remap'>): boolean {
+  return shardKeys && source.kind === 'sharded' && destination.kind === 'sharded';
+}
+
+/** The source's catalog as expected on a destination with its own shard keys. */
+function withShardKeysOf(source: Catalog, destination: Catalog, remap: NamespaceRemap): Catalog {
+  const found = new Map(destination.map((entry) => [namespaceOf(entry), entry.sharding]));
+  const there = (entry: CatalogEntry): string => namespaceOf(remap.toDestination(entry));
+  return source.map((entry) => ({ ...entry, sharding: found.get(there(entry)) ?? null }));
+}
+
+function compareTimeSeries(source: readonly string[], destination: readonly string[]): NamespaceDifference[] {
+  const missing = source.filter((namespace) => !destination.includes(namespace));
+  const extra = destination.filter((namespace) => !source.includes(namespace));
+  return [
+    ...missing.map((namespace): NamespaceDifference => ({ kind: 'missing', namespace, detail: 'timeseries' })),
+    ...extra.map((namespace): NamespaceDifference => ({
+      kind: 'extra',
+      namespace,
+      detail: 'timeseries is not on the source',
+    })),
+  ];
+}
+
+function wrongRanges(entry: CatalogEntry): NamespaceDifference[] {
+  if (entry.sharding === null || isWhole(entry.sharding)) return [];
+  return [
+    { kind: 'ranges', namespace: namespaceOf(entry), detail: 'the ranges of its shard key have gaps or overlaps' },
+  ];
+}
+
+/** From MinKey to MaxKey, each range starting where the previous one ends. */
+function isWhole({ chunks }: Sharding): boolean {
+  const [first] = chunks;
+  const last = chunks.at(-1);
+  if (!first || !last || !isAll(first.min, elementType.minKey) || !isAll(last.max, elementType.maxKey)) return false;
+  return chunks.every((chunk, position) => {
+    const next = chunks[position + 1];
+    return next === undefined || Buffer.compare(chunk.max, next.min) === 0;
+  });
+}
+
+function isAll(bound: Uint8Array, wanted: number): boolean {
+  return [...elementsOf(bound)].every(({ type }) => type === wanted);
 }

@@ -1,7 +1,7 @@
 import { checkAgain, type Mismatch } from '../compare/check-again.js';
 import { type KnownTimes, knownTimes } from '../compare/sides.js';
 import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
-import type { StoredSuspect } from './stored-suspect.js';
+import type { StoredSuspect } from './comparison-journal.js';
 
 /** Suspects processed at once; of each only its `_id` and two digests are in memory. */
 const portionMax = 2_000;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
-import { looksForProof } from '../../../src/verify/compare/looks-for-proof.js';
+import { looksForProof } from '../../../src/verify/compare/check-again.js';
 import { knownTimes } from '../../../src/verify/compare/sides.js';
 import { comparePartitions } from '../../../src/verify/standalone/compare-partitions.js';
 import type {

@@ -9,7 +9,7 @@ const ready = {
   lasting: { documents: 0, namespaces: [], givenUp: 0 },
 };
 
-describe('a last look would be short', () => {
+describe('a final comparison would be short', () => {
   it.each([
     ['once everything is compared and the streams are read', ready, null],
     ['not before everything is compared', { ...ready, hasCompared: false, leftDocuments: 7 }, ['verifying', 7, 0]],

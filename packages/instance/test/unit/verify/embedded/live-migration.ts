@@ -5,8 +5,11 @@ import type { ClusterClient, NodeClient } from '../../../../src/cluster/node-cli
 import { Metadata } from '../../../../src/store/metadata.js';
 import { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { TaskVerifier, type VerifierStart } from '../../../../src/verify/embedded/task-verifier.js';
-import type { CollectionToVerify } from '../../../../src/verify/embedded/verification-plan.js';
-import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type {
+  CollectionToVerify,
+  MigrationToVerify,
+  VerifierDependencies,
+} from '../../../../src/verify/embedded/verification-plan.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { MetadataModel } from '../../model/metadata-model.js';
 import { LiveClient, LiveSide } from './live-side.js';
@@ -124,15 +127,15 @@ export class LiveMigration {
     return result;
   }
 
-  /** The final check of all sync tasks. @returns how many documents differ */
-  async lastLook(): Promise<number> {
+  /** The final comparison of all sync tasks. @returns how many documents differ */
+  async finalComparison(): Promise<number> {
     const { signal } = this.#over;
     await Promise.all(
       this.processes.map(({ verifier }) => verifier.planned.until(() => verifier.plannedUpTo >= 0, signal)),
     );
     const times = { source: this.source.tick(), destination: this.destination.tick() };
     const look = { times, expiring: new Set<string>(), whole: true };
-    const found = await Promise.all(this.processes.map(({ verifier }) => verifier.lastLook(look, signal)));
+    const found = await Promise.all(this.processes.map(({ verifier }) => verifier.finalComparison(look, signal)));
     return found.reduce((sum, count) => sum + count, 0);
   }
 

@@ -50,7 +50,7 @@ test(
         const differing = await clock.run(
           migration.during(async () => {
             await Promise.all([migration.live(), ...sabotaged.map(sabotage), ...Array.from({ length: kills }, strike)]);
-            return migration.lastLook();
+            return migration.finalComparison();
           }),
         );
         expect(migration.mismatches).toEqual(sabotaged);
@@ -95,7 +95,7 @@ test(
       migration.during(async () => {
         await Promise.all([migration.live(), strike()]);
         for (const id of wrong) destination.write(id, 9);
-        return migration.lastLook();
+        return migration.finalComparison();
       }),
     );
     expect(migration.mismatches).toEqual(wrong);
@@ -108,7 +108,7 @@ test(
 );
 
 test(
-  'comparing and checking keys yield while a commit waits for applying, and the final check makes up for it',
+  'comparing and checking keys yield while a commit waits for applying, and the final comparison makes up for it',
   { timeout: 60_000 },
   async () => {
     const drain = { isOn: false };
@@ -144,7 +144,7 @@ test(
         expect(Math.min(...before)).toBeGreaterThan(0);
         drain.isOn = false;
         await living;
-        expect(await migration.lastLook()).toBe(0);
+        expect(await migration.finalComparison()).toBe(0);
       }),
     );
     expect(migration.processes[0]?.verifier.hasCompared).toBe(true);

@@ -3,10 +3,13 @@ import { expect, it } from 'vitest';
 import { only } from '../../../../../../test/only.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
-import { Planner } from '../../../../src/verify/embedded/planning.js';
+import { Planner, Turns } from '../../../../src/verify/embedded/planning.js';
+import type {
+  CollectionToVerify,
+  MigrationToVerify,
+  VerifierDependencies,
+} from '../../../../src/verify/embedded/verification-plan.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
-import type { CollectionToVerify } from '../../../../src/verify/embedded/verification-plan.js';
-import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { once } from '../../model/parts.js';
 import { namedOn } from './named-on.js';
@@ -104,4 +107,24 @@ it('nothing is planned while collections are still being copied, and later copie
   expect(planner.hasBegun).toBe(true);
   await planner.planCopied(signal);
   expect([store.streamed.length, asked]).toEqual([1, [1]]);
+});
+
+it('gives each its turn before any gets another, whatever is added and removed', () => {
+  const turns = new Turns<string>((name) => name);
+  expect(turns.next(['a', 'b', 'c', 'd', 'e'], 2)).toEqual(['a', 'b']);
+  expect(turns.next(['b', 'c', 'd', 'e'], 2)).toEqual(['c', 'd']);
+  expect(turns.next(['b', 'c', 'e', 'f'], 3)).toEqual(['e', 'f']);
+  expect(turns.next(['b', 'c', 'e', 'f'], 3)).toEqual(['b', 'c', 'e']);
+  expect(turns.next([], 3)).toEqual([]);
+});
+
+it('respects the weight, but returns at least one', () => {
+  const turns = new Turns<{ name: string; weight: number }>(({ name }) => name);
+  const things = [
+    { name: 'a', weight: 1 },
+    { name: 'b', weight: 2 },
+    { name: 'c', weight: 9 },
+  ];
+  const next = () => turns.next(things, 3, ({ weight }) => weight).map(({ name }) => name);
+  expect([next(), next(), next()]).toEqual([['a', 'b'], ['c'], ['a', 'b']]);
 });

@@ -5,12 +5,14 @@ import { encodeValue } from '../../../../src/bson/scan.js';
 import type { Clock } from '../../../../src/async/clock.js';
 import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
 import { Rechecks } from '../../../../src/verify/embedded/rechecks.js';
-import { newDifference } from '../../../../src/verify/embedded/difference-history.js';
-import { storedMismatch } from '../../../../src/verify/embedded/stored-mismatch.js';
+import { newDifference, storedMismatch } from '../../../../src/verify/embedded/stored-mismatch.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 import type { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
-import type { CollectionToVerify } from '../../../../src/verify/embedded/verification-plan.js';
-import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type {
+  CollectionToVerify,
+  MigrationToVerify,
+  VerifierDependencies,
+} from '../../../../src/verify/embedded/verification-plan.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { once } from '../../model/parts.js';
 import { namedOn } from './named-on.js';

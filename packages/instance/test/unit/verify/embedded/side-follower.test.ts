@@ -5,19 +5,24 @@ import { Waits } from '../../../../src/cluster/calls-in-flight.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
 import type { Clock } from '../../../../src/async/clock.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
-import type { RawBatch, RawCursor } from '../../../../src/cluster/node-client.js';
-import { SideFollower } from '../../../../src/verify/embedded/side-follower.js';
+import type { RawBatch, RawCursor, CallOptions } from '../../../../src/cluster/node-client.js';
+import { SideFollower, TouchedStream } from '../../../../src/verify/embedded/side-follower.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 import type { BookedCollection, VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
-import type { CollectionToVerify } from '../../../../src/verify/embedded/verification-plan.js';
-import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import type {
+  CollectionToVerify,
+  MigrationToVerify,
+  VerifierDependencies,
+} from '../../../../src/verify/embedded/verification-plan.js';
 import { fakeCluster } from '../../fake-node-client.js';
 import { clientWith } from '../../model/client-with.js';
-import { once } from '../../model/parts.js';
+import { once, never } from '../../model/parts.js';
 import { namedOn } from './named-on.js';
+import { batchOf } from '../../model/calls.js';
+import { tokenOf } from '../../model/change-events.js';
+import { second, standingPlace } from '../../model/standing-place.js';
 
 const seconds = (count: number): bigint => BigInt(count) << 32n;
-const tokenOf = (time: bigint): string => `82${time.toString(16).padStart(16, '0')}`;
 
 /** A stream that reports its position once, and nothing more. */
 function silentAfter(batch: RawBatch): RawCursor {
@@ -100,3 +105,60 @@ it('once nothing is followed any more, new collections are followed from the tim
   follower.follow();
   expect(follower.position).toBe(seconds(100));
 });
+
+it('lets the server wait only briefly while a commit waits, the longer the more sync tasks there are', async () => {
+  const waits_ms: unknown[] = [];
+  const next = ({ maxTime_ms }: CallOptions) => {
+    waits_ms.push(maxTime_ms);
+    return Promise.resolve(batchOf([], {}));
+  };
+  const router = clientWith({
+    openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }),
+  });
+  const load = { tasks: 2, migration: { isCommitAwaited: false } };
+  const stream = new TouchedStream(
+    fakeCluster({ router }),
+    [{ database: 'shop', name: 'orders' }],
+    once,
+    () => 1n,
+    load,
+  );
+  await stream.next(never);
+  for (const [isCommitAwaited, tasks] of [
+    [false, 2],
+    [true, 2],
+    [true, 3],
+    [true, 64],
+    [false, 2],
+  ] as const) {
+    Object.assign(load, { tasks, migration: { isCommitAwaited } });
+    await stream.next(never);
+  }
+  expect(waits_ms).toEqual([200, 50, 75, 200, 200]);
+});
+
+it('is opened anew at its position when it stands still while its cluster goes on, and is named', async () => {
+  const opened: unknown[] = [];
+  const standing = { resumeToken: tokenOf(20n << 32n), operationTime: second(50n) };
+  const next = () => Promise.resolve(batchOf([], standing));
+  const router = clientWith({
+    label: 'cluster1 router',
+    openCursor: (_database, command) => {
+      const [stage] = command.pipeline as { $changeStream: { startAtOperationTime: unknown } }[];
+      opened.push(stage?.$changeStream.startAtOperationTime);
+      return Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
+    },
+  });
+  let position = 10n << 32n;
+  const place = standingPlace();
+  const load = { tasks: 1, migration: { isCommitAwaited: true } };
+  const names = [{ database: 'shop', name: 'orders' }];
+  const stream = new TouchedStream(fakeCluster({ router }), names, once, () => position, load, place);
+  for (let step = 0; step < 24; step += 1) ({ readBelow: position } = withPosition(await stream.next(never), position));
+  expect(opened).toEqual([second(10n), second(20n)]);
+  expect(place.waits.present).toEqual([{ from: 'cluster1 router', what: 'the stream of writes for the verifier' }]);
+});
+
+function withPosition({ readBelow }: { readBelow: bigint }, position: bigint): { readBelow: bigint } {
+  return { readBelow: readBelow > position ? readBelow : position };
+}

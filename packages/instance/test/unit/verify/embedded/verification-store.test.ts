@@ -7,9 +7,10 @@ import {
   restoredPart,
   storedPlan,
   type CollectionToVerify,
+  type MigrationToVerify,
+  type VerifierDependencies,
 } from '../../../../src/verify/embedded/verification-plan.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
-import type { MigrationToVerify, VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 import { namedOn } from './named-on.js';
 
 const { signal } = new AbortController();

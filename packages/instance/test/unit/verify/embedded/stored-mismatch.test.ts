@@ -8,7 +8,7 @@ import {
   restoredHistory,
   type DifferenceHistory,
   storedHistory,
-} from '../../../../src/verify/embedded/difference-history.js';
+} from '../../../../src/verify/embedded/stored-mismatch.js';
 
 /** A check at time `time`, when everything up to `applied` was applied. */
 const look = (

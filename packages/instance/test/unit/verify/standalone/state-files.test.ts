@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { LineFile } from '../../../../src/verify/standalone/line-file.js';
+import { LineFile } from '../../../../src/verify/standalone/state-files.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'convoy-lines-'));
 afterAll(() => rmSync(folder, { recursive: true }));
