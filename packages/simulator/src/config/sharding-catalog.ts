@@ -1,4 +1,5 @@
-import { Binary, ObjectId, UUID } from 'bson';
+import { ObjectId } from 'bson';
+import { makeUuid } from '../bson/uuid.js';
 import type { Doc } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
 import { CommandError } from '../node/command.js';
@@ -99,7 +100,7 @@ export class ShardingCatalog {
     const entry = present ?? {
       name,
       primary: primary ?? this.#emptiestShard(),
-      uuid: new Binary(new UUID().buffer, Binary.SUBTYPE_UUID),
+      uuid: makeUuid(),
       timestamp: this.clock.tick(),
       lastMod: 1,
       partitioned,

@@ -5,7 +5,7 @@ import { CommandError } from '../node/command.js';
 import { docOf } from '../node/doc-fields.js';
 import type { ServerVersion } from '../node/server-version.js';
 import { SessionIdentity } from '../shard/session/session-identity.js';
-import { uuidText } from '../shard/uuid-text.js';
+import { uuidText } from '../bson/uuid.js';
 
 /** Bound of the transactions that a router knows at once. Beyond it the least recently used one is dropped. */
 const transactionsMax = 10_000;

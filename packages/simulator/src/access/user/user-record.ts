@@ -1,5 +1,6 @@
-import { Binary, Int32, UUID } from 'bson';
+import { Int32 } from 'bson';
 import { randomBytes } from 'node:crypto';
+import { makeUuid } from '../../bson/uuid.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { doc, docOf, numberOf } from '../../node/doc-fields.js';
 import { type RoleName, readRoles, roleDocument } from '../privilege/role-name.js';
@@ -29,7 +30,7 @@ export function accessId(db: string, name: string): string {
 export function newUserDocument({ user, db }: UserName): Doc {
   return doc(
     ['_id', accessId(db, user)],
-    ['userId', new Binary(new UUID().buffer, Binary.SUBTYPE_UUID)],
+    ['userId', makeUuid()],
     ['user', user],
     ['db', db],
     ['credentials', new Map<string, Value>()],

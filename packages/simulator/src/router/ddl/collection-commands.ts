@@ -1,8 +1,7 @@
 import type { Doc, Value } from '../../bson/value.js';
-import { UUID } from 'bson';
 import type { ShardKeyPattern } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
-import { uuidText } from '../../shard/uuid-text.js';
+import { makeUuid, uuidText } from '../../bson/uuid.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import type { ServerVersion } from '../../node/server-version.js';
@@ -324,7 +323,7 @@ function refuseUniqueBesideKey({ key, namespace, uuid }: ShardedCollection, shar
       continue;
     const unique = shard.node.version.atLeast(8, 0) ? "index with 'unique' or 'prepareUnique' option" : 'unique index';
     const shown =
-      `Index build failed: ${uuidText(new UUID().buffer)}: Collection ${namespace} ( ${uuidText(uuid.buffer)} ) ` +
+      `Index build failed: ${uuidText(makeUuid().buffer)}: Collection ${namespace} ( ${uuidText(uuid.buffer)} ) ` +
       `:: caused by :: cannot create ${unique} over ${documentText(fields)} with shard key pattern ` +
       documentText(key.doc);
     throw new CommandError(67, 'CannotCreateIndex', shown);

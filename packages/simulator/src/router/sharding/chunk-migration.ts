@@ -1,4 +1,4 @@
-import { Binary, UUID } from 'bson';
+import { makeUuid } from '../../bson/uuid.js';
 import { documentText } from '../../bson/text.js';
 import type { Chunk } from '../../config/chunk-map.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
@@ -231,7 +231,7 @@ async function showMove(
       end();
       return Promise.resolve();
     };
-  const id = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
+  const id = makeUuid();
   await from.cache.put(
     coordinators,
     doc(

@@ -1,4 +1,4 @@
-import { Binary, UUID } from 'bson';
+import { makeUuid } from '../../bson/uuid.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
@@ -60,7 +60,7 @@ export async function movePrimaryCommand(
       );
   for (const { namespace } of unsharded()) await from.access.transactionsDone(namespace, lockWaitMs(from.id));
   for (const { namespace, options, indexes } of unsharded()) {
-    to.access.ensureCollection(namespace, new Binary(new UUID().buffer, Binary.SUBTYPE_UUID), options, indexes, true);
+    to.access.ensureCollection(namespace, makeUuid(), options, indexes, true);
     to.access.receiveMigrated(
       namespace,
       from.access.documents(namespace, () => true),

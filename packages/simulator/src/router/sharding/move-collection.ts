@@ -1,4 +1,5 @@
-import { Binary, Int32, Long, ObjectId, UUID } from 'bson';
+import { Int32, Long, ObjectId } from 'bson';
+import { makeUuid } from '../../bson/uuid.js';
 import type { Doc } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { initialChunks } from '../../config/initial-chunks.js';
@@ -93,7 +94,7 @@ interface Move {
  */
 async function place(context: RouterContext, move: Move, documents: readonly Uint8Array[]): Promise<void> {
   const { namespace, facts, from, noted, to, key } = move;
-  const uuid = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
+  const uuid = makeUuid();
   copyAside(to, facts, uuid, documents);
   const description = doc(
     ['reshardUUID', uuid],

@@ -1,4 +1,5 @@
-import { Binary, Int32, UUID } from 'bson';
+import { Binary, Int32 } from 'bson';
+import { makeUuid } from '../../bson/uuid.js';
 import { compareValues } from '../../bson/compare.js';
 import { encodeDocument } from '../../bson/encode.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
@@ -44,7 +45,7 @@ export class RangeDeletions {
     const done = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const id = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
+    const id = makeUuid();
     const range: PendingRange = {
       id,
       shard,

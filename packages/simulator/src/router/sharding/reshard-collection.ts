@@ -1,4 +1,5 @@
-import { Binary, Int32, Long, ObjectId, UUID } from 'bson';
+import { Binary, Int32, Long, ObjectId } from 'bson';
+import { makeUuid } from '../../bson/uuid.js';
 import type { Doc } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ChunkMap } from '../../config/chunk-map.js';
@@ -30,7 +31,7 @@ export async function reshardCollectionCommand(context: RouterContext, request: 
   const key = ShardKeyPattern.parse(docOrEmpty(body.get('key')));
   refuseOptions(body);
   if (key.equals(collection.key) && !isTrue(body.get('forceRedistribution'))) return new Map();
-  const uuid = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
+  const uuid = makeUuid();
   const timestamp = context.clock.tick();
   const documents = ownedDocuments(context, collection);
   const chunks = newChunks(context, body, key, documents);

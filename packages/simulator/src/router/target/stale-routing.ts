@@ -1,7 +1,6 @@
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { resolveView } from '../read/views.js';
 import type { RouterContext } from '../router-context.js';
-import { ConvertedUpdateError } from '../write/converted-update-error.js';
 
 /** How often a router refreshes before it fails (server: `kMaxNumStaleVersionRetries`). */
 export const staleRetriesMax = 10;
@@ -62,3 +61,10 @@ export async function retriedWhenStale<T>(
     }
   }
 }
+
+/**
+ * The failure of an update that was converted into a transaction, since its document would move to another shard. The
+ * router returns it and does not retry, even after stale routing: an aborted transaction may have used the write's
+ * number (server source: cluster_write_cmd, document_shard_key_update_util).
+ */
+export class ConvertedUpdateError extends CommandError {}

@@ -8,14 +8,13 @@ import { commandNamespace, type RouterContext } from '../router-context.js';
 import type { RoutingPicture } from '../target/routing-table.js';
 import { isOfSeries } from '../target/series-targets.js';
 import { staleConfigError, staleRetriesMax } from '../target/stale-routing.js';
-import type { BulkWrite } from './bulk-write-state.js';
+import { type BulkWrite, type WriteKind, writeStatements } from './write-statements.js';
 import { runPart } from './run-part.js';
 import { type ShardPart, splitByShard } from './split-by-shard.js';
 import { routerVariables } from '../read/router-variables.js';
 import { findShardFor } from './shard-of-match.js';
 import { targetStatement } from './target-statement.js';
 import { WriteOutcome } from './write-outcome.js';
-import { type WriteKind, writeStatements } from './write-statements.js';
 
 /**
  * `insert`, `update` or `delete` through a router. Statements refused for stale routing are sent again. One that cannot

@@ -12,9 +12,8 @@ import { collectionOf } from '../../node/namespace.js';
 import { compileMatcher } from '../../query/matcher.js';
 import type { RouterContext } from '../router-context.js';
 import type { RoutingPicture } from '../target/routing-table.js';
-import { isStale } from '../target/stale-routing.js';
+import { isStale, ConvertedUpdateError } from '../target/stale-routing.js';
 import { abortEverywhere, commitEverywhere } from '../transaction-commands.js';
-import { ConvertedUpdateError } from './converted-update-error.js';
 
 /** Code of an update that its shard cannot run, because the document would belong to another one. */
 export const wouldChangeOwningShard = 283;

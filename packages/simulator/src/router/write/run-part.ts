@@ -5,10 +5,9 @@ import { errorLabels } from '../../node/error-labels.js';
 import { doc, docOf, isTrue, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import type { RoutingPicture } from '../target/routing-table.js';
 import { canRepeat, isStale, isStaleCode, staleConfigError } from '../target/stale-routing.js';
-import type { BulkWrite } from './bulk-write-state.js';
+import { type BulkWrite, shardWriteBody, statementField } from './write-statements.js';
 import { changeOwningShard, imageOf, wouldChangeOwningShard } from './owning-shard-change.js';
 import type { ShardPart } from './split-by-shard.js';
-import { shardWriteBody, statementField } from './write-statements.js';
 
 /**
  * Sends one part of a bulk write to its shard and adds the reply to the outcome.

@@ -1,6 +1,6 @@
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError } from '../../node/command.js';
-import type { BulkWrite } from './bulk-write-state.js';
+import type { BulkWrite } from './write-statements.js';
 import { routerVariables } from '../read/router-variables.js';
 import { findShardFor } from './shard-of-match.js';
 import { type TargetedStatement, targetStatement } from './target-statement.js';

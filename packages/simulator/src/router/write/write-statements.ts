@@ -3,6 +3,8 @@ import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { type Doc, RawDocument } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
+import type { RouterContext } from '../router-context.js';
+import type { WriteOutcome } from './write-outcome.js';
 
 /** Statements of one bulk write at most (`maxWriteBatchSize`). */
 const statementsMax = 100_000;
@@ -63,4 +65,17 @@ function isUpFromZero(indexes: readonly number[]): boolean {
 /** A statement's document, for messages. */
 export function statementDocument(statement: Uint8Array): Doc {
   return decodeDocument(statement);
+}
+
+/** One bulk write in progress. */
+export interface BulkWrite {
+  readonly context: RouterContext;
+  readonly request: CommandRequest;
+  readonly kind: WriteKind;
+  readonly namespace: string;
+  readonly statements: readonly Uint8Array[];
+  readonly ordered: boolean;
+  readonly outcome: WriteOutcome;
+  /** True where the statements are about measurements, not about the buckets of the namespace. */
+  readonly isOfSeries: boolean;
 }

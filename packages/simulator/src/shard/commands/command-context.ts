@@ -5,7 +5,7 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { documentText } from '../../bson/text.js';
-import { uuidText } from '../uuid-text.js';
+import { uuidText } from '../../bson/uuid.js';
 import { failure } from '../failure.js';
 import type { Participation } from '../session/sessions.js';
 import { refuseForgotten } from '../read/document-source.js';

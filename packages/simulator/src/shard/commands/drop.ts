@@ -2,7 +2,7 @@ import { Int32 } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue } from '../../node/doc-fields.js';
-import { uuidText } from '../uuid-text.js';
+import { uuidText } from '../../bson/uuid.js';
 import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';

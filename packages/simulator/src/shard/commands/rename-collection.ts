@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Doc } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
-import { uuidText } from '../uuid-text.js';
+import { uuidText } from '../../bson/uuid.js';
 import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';

@@ -1,10 +1,10 @@
 import { Binary, Int32, Timestamp } from 'bson';
+import { makeUuid } from '../../bson/uuid.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { failure } from '../failure.js';
 import { SessionIdentity } from '../session/session-identity.js';
 import { endedTransaction } from '../session/sessions.js';
-import { makeUuid } from '../storage/catalog.js';
 import type { CommandContext } from './command-context.js';
 import { addWriteConcernError } from './write-reply.js';
 

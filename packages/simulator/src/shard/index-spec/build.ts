@@ -6,10 +6,9 @@ import { createIndexesOperation } from '../oplog/ddl-operations.js';
 import type { RunningTransaction } from '../session/running-transaction.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import type { ShardState } from '../shard-state.js';
-import { makeUuid } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
 import { PENDING, timeKey, type TimeKey } from '../storage/time-key.js';
-import { uuidText } from '../uuid-text.js';
+import { makeUuid, uuidText } from '../../bson/uuid.js';
 import { isPresent, shownSpec } from './conflict.js';
 import { indexDefinition } from './definition.js';
 

@@ -6,10 +6,9 @@ import { isInternalDatabase } from '../../node/user-write-block.js';
 import type { FailPoint } from '../../faults/fail-point.js';
 import { waitWithin } from '../command-limits.js';
 import type { Interruption } from '../interruption.js';
-import { makeUuid } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
 import { splitNamespace } from '../../node/namespace.js';
-import { uuidText } from '../uuid-text.js';
+import { makeUuid, uuidText } from '../../bson/uuid.js';
 
 /** Indexes of one command that are being built. */
 export interface RunningBuild {

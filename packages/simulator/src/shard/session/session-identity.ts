@@ -1,7 +1,7 @@
 import { Binary } from 'bson';
 import { createHash } from 'node:crypto';
 import type { Doc, Value } from '../../bson/value.js';
-import { uuidText } from '../uuid-text.js';
+import { uuidText } from '../../bson/uuid.js';
 
 /** A session id from a client, completed with the user's digest. */
 export class SessionIdentity {

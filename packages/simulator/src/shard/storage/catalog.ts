@@ -1,5 +1,5 @@
 import { Binary } from 'bson';
-import { randomBytes } from 'node:crypto';
+import { makeUuid } from '../../bson/uuid.js';
 import { parseCollation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { numberOf } from '../../node/doc-fields.js';
@@ -200,14 +200,6 @@ export class Catalog {
   removeView(namespace: string): void {
     this.#views.delete(namespace);
   }
-}
-
-/** A random UUID, version 4. */
-export function makeUuid(): Binary {
-  const bytes = randomBytes(16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return new Binary(bytes, Binary.SUBTYPE_UUID);
 }
 
 /** The description of a clustered index in `listIndexes`. @param option the collection's `clusteredIndex` */
