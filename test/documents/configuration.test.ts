@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { environmentName } from '@convoy/api/configuration/setting-names';
 import { coordinatorSettings, instanceSettings } from '@convoy/cli/commands/settings';
 import { parseCoordinatorConfig } from '@convoy/coordinator/config/coordinator-config';
-import { bytesOf } from '@convoy/instance/config/byte-size';
+import { bytesOf, instanceSchema } from '@convoy/instance/config/instance-schema';
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
-import { instanceSchema } from '@convoy/instance/config/instance-schema';
 import { documentTable, plainText } from './document-table.js';
 
 interface DocumentedSetting {

@@ -1,4 +1,4 @@
-import { MongoClient, type ReadPreferenceMode } from 'mongodb';
+import { MongoClient, MongoNetworkError, type ReadPreferenceMode } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { clientOptions, type ConnectionSettings, ClientRing, MemberClients } from './driver/clients.js';
 import {
@@ -8,7 +8,7 @@ import {
   resolveSeeds,
   type ConnectionParts,
   type Redirection,
-} from './driver/connection-string.js';
+} from '@convoy/api/connection/connection-string';
 import type { ClusterClient, NodeClient } from './node-client.js';
 import { DriverNodeClient } from './driver/driver-node-client.js';
 import {
@@ -78,7 +78,7 @@ export async function openCluster(
 ): Promise<ClusterClient> {
   const written = parseConnectionString(connectionString);
   const host = displayHost(connectionString);
-  const parts = await resolveSeeds(written).catch((error: unknown) => {
+  const parts = await resolveSeeds(written, MongoNetworkError).catch((error: unknown) => {
     throw asConnectionError(name, error, { ...loginAndTls(written), host });
   });
   const opening: Opening = { name, parts, displayHost: host, options, wrap };

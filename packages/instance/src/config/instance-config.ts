@@ -3,7 +3,7 @@ import { parseConfig } from '@convoy/api/configuration/config-problems';
 import { settingNamesOf } from '@convoy/api/configuration/process-settings';
 import { mergeSettings, type SettingSources } from '@convoy/api/configuration/setting-sources';
 import { checkAccessSettings } from '@convoy/api/http/access-guard';
-import { userOf } from '../cluster/driver/connection-string.js';
+import { userOf } from '@convoy/api/connection/connection-string';
 import { instanceSchema, type InstanceConfig } from './instance-schema.js';
 
 const settingNames = settingNamesOf(instanceSchema, {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { connectionStringProblem } from '../cluster/driver/connection-string.js';
-import { byteSizeSchema } from './byte-size.js';
+import { MongoClient } from 'mongodb';
+import { parseConnectionString } from '@convoy/api/connection/connection-string';
 import { portSchema, processSettings, textSchema as text } from '@convoy/api/configuration/process-settings';
 import { Secret } from '@convoy/api/configuration/secret';
 
@@ -84,3 +84,95 @@ export const instanceSchema = z.strictObject({
 export type InstanceConfig = Readonly<z.output<typeof instanceSchema>>;
 
 export type Verbosity = InstanceConfig['verbosity'];
+
+const unitBytes: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  kb: 2 ** 10,
+  mb: 2 ** 20,
+  gb: 2 ** 30,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+};
+const sizePattern = /^(\d{1,15})\s*([a-z]{0,3})$/i;
+
+/** Bytes of a text like `128MB` or `1GiB`; units are powers of 1024. Undefined for any other text. */
+export function bytesOf(text: string): number | undefined {
+  const match = sizePattern.exec(text.trim());
+  const unit = unitBytes[match?.[2]?.toLowerCase() ?? ''];
+  return match === null || unit === undefined ? undefined : Number(match[1]) * unit;
+}
+
+/** A size in bytes, written as a number or with a unit. */
+export function byteSizeSchema(bytesMin: number, bytesMax: number) {
+  const bounds = `must be a size from ${bytesMin} to ${bytesMax} bytes, for example 128MB`;
+  return z
+    .union([z.number(), z.string().transform((text) => bytesOf(text) ?? NaN)], { error: bounds })
+    .refine((bytes) => Number.isSafeInteger(bytes) && bytes >= bytesMin && bytes <= bytesMax, bounds);
+}
+
+/**
+ * Explains what is wrong with a connection string, and quotes nothing of it but the name of an option.
+ * @returns null if the driver accepts it
+ */
+export function connectionStringProblem(text: string): string | null {
+  if (!/^mongodb(?:\+srv)?:\/\//.test(text)) return 'must begin with mongodb:// or mongodb+srv://';
+  if (!isLoginEncoded(text))
+    return (
+      'has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 ' +
+      'for %'
+    );
+  try {
+    const { options } = parseConnectionString(text);
+    const unusable = unusableOption(options);
+    // The driver knows every other option and checks them without connecting.
+    return unusable ?? (new MongoClient(text) instanceof MongoClient ? null : generalProblem);
+  } catch (error) {
+    const option = /^options? (\w{1,60}) (?:is|are) not supported$/.exec((error as Error).message)?.[1];
+    if (option !== undefined) return `has the option ${option}, which the MongoDB driver does not know`;
+    const refused = refusedOption(text);
+    return refused === null ? generalProblem : `has a value of ${refused} that the MongoDB driver does not accept`;
+  }
+}
+
+/** Compressors that Convoy has; the driver would need another package for snappy, and says so only once it connects. */
+const compressorsKnown = ['none', 'zlib', 'zstd'];
+
+/** What the driver takes, and refuses only once it connects, without the name of the option. */
+function unusableOption(options: URLSearchParams): string | null {
+  const given = new Map([...options].map(([name, value]) => [name.toLowerCase(), value]));
+  const compressors = (given.get('compressors') ?? 'none').split(',');
+  if (!compressors.every((one) => compressorsKnown.includes(one)))
+    return `has compressors that Convoy does not have: it has ${compressorsKnown.join(', ')}`;
+  const [least, most] = [given.get('minpoolsize'), given.get('maxpoolsize')].map(Number);
+  // A maximum of 0 is none.
+  if (least !== undefined && most !== undefined && most > 0 && least > most)
+    return 'has a minPoolSize above its maxPoolSize: lower the one or raise the other';
+  return null;
+}
+
+/** The option without which the driver accepts a connection string; null if it is not for one option alone. */
+function refusedOption(text: string): string | null {
+  const parts = parseConnectionString(text);
+  for (const name of new Set(parts.options.keys())) {
+    const options = new URLSearchParams(parts.options);
+    options.delete(name);
+    const [head = ''] = text.split('?', 1);
+    try {
+      new MongoClient(options.size === 0 ? head : `${head}?${options.toString()}`);
+      return /^\w{1,60}$/.test(name) ? name : null;
+    } catch {
+      // Not this one.
+    }
+  }
+  return null;
+}
+
+const generalProblem = 'must be a connection string that the MongoDB driver accepts: mongodb://… or mongodb+srv://…';
+
+/** Whether everything before the last @ can be a login; the driver accepts that @ only after a login. */
+function isLoginEncoded(text: string): boolean {
+  const login = text.slice(text.indexOf('://') + '://'.length, Math.max(0, text.lastIndexOf('@')));
+  return /^(?:[^:@/?#[\]%]|%[0-9a-f]{2})*(?::(?:[^:@/?#[\]%]|%[0-9a-f]{2})*)?$/i.test(login);
+}

@@ -3,11 +3,10 @@ import { destination, pino, type DestinationStream, type LogFn, type Logger } fr
 import type { Verbosity } from '../config/instance-schema.js';
 import { errorText, loggedError } from './error-text.js';
 import type { RecentLogs } from './recent-logs.js';
-import { redacted, secretFields } from './redact.js';
 
 export type { Logger } from 'pino';
 
-export interface LoggerSettings {
+interface LoggerSettings {
   verbosity: Verbosity;
   /** Folder of the log file, created when missing; standard output when left out. */
   logPath?: string | undefined;
@@ -74,3 +73,24 @@ function withMessage(this: Logger, args: Parameters<LogFn>, method: LogFn): void
   const message = rest.length === 0 && error instanceof Error ? [errorText(error)] : rest;
   method.apply(this, [fields, ...message] as Parameters<LogFn>);
 }
+
+/** Connection strings and URLs with a login; up to a space, quote or bracket. */
+const secretUrl = /\b(mongodb(?:\+srv)?|rediss?):\/\/[^\s"'<>\\]+/gi;
+const loginInUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s"'<>\\/@]+@/gi;
+
+/** A line without anything that looks like a connection string or a login in a URL. */
+export function redacted(line: string): string {
+  return line.replace(secretUrl, '$1://[redacted]').replace(loginInUrl, '$1[redacted]@');
+}
+
+/** Fields that are left out at the first two levels of a log entry. */
+const secretFields = [
+  'password',
+  'token',
+  'user',
+  'username',
+  'userinfo',
+  'connectionString',
+  'uri',
+  'credentials',
+].flatMap((name) => [name, `*.${name}`]);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { DeferredCluster } from '../../cluster/deferred-cluster.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { displayHost } from '../../cluster/driver/connection-string.js';
+import { displayHost } from '@convoy/api/connection/connection-string';
 import { openCluster } from '../../cluster/open-cluster.js';
 import type { Waits } from '../../cluster/calls-in-flight.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';

@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import { type Document, MongoNetworkError } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import {
   type ConnectionParts,
@@ -6,7 +6,7 @@ import {
   redirected,
   type Redirection,
   resolveSeeds,
-} from '../../cluster/driver/connection-string.js';
+} from '@convoy/api/connection/connection-string';
 import { Server } from './server.js';
 import type { Topology, Version } from './probe.js';
 
@@ -51,7 +51,7 @@ export async function reach(
   shardLogin: ShardLogin | undefined,
   signal: AbortSignal,
 ): Promise<Reached> {
-  const parts = await resolveSeeds(parseConnectionString(connectionString));
+  const parts = await resolveSeeds(parseConnectionString(connectionString), MongoNetworkError);
   const front = new Server('router', redirected(parts, { hosts: parts.hosts, options: {} }));
   try {
     const hello = await answered(front, { hello: 1 }, signal);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLogger } from '../../../src/logging/logger.js';
-import { redacted } from '../../../src/logging/redact.js';
+import { createLogger, redacted } from '../../../src/logging/logger.js';
 
 function logged(
   write: (logger: ReturnType<typeof createLogger>) => void,

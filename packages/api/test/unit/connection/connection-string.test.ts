@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import {
-  connectionStringProblem,
-  displayHost,
-  parseConnectionString,
-  redirected,
-  userOf,
-} from '../../../../src/cluster/driver/connection-string.js';
+import { ConvoyError } from '../../../src/errors/convoy-error.js';
+import { displayHost, parseConnectionString, redirected, userOf } from '../../../src/connection/connection-string.js';
 
 describe('a connection string', () => {
   const text =
@@ -58,27 +52,4 @@ describe('a connection string', () => {
       expect(attempt).not.toThrow(/secret/);
     }
   });
-});
-
-test.each([
-  ['compressors=snappy', /compressors that Convoy does not have: it has none, zlib, zstd/],
-  ['compressors=zstd,lzma', /compressors that Convoy does not have/],
-  ['minPoolSize=20&maxPoolSize=10', /a minPoolSize above its maxPoolSize/],
-  ['w=majority&maxConnecting=0', /a value of maxConnecting that the MongoDB driver does not accept/],
-  ['minPoolSize=abc', /a value of minPoolSize/],
-  ['retryReads=false&readPreference=secret', /a value of readPreference/],
-  ['nothing=1', /the option nothing, which the MongoDB driver does not know/],
-])('a connection string with %s is refused by the name of the option', (options, says) => {
-  const problem = connectionStringProblem(`mongodb://user:secret@localhost/?${options}`);
-  expect(problem).toMatch(says);
-  expect(problem).not.toContain('secret');
-});
-
-test.each([
-  'compressors=zlib,zstd',
-  'minPoolSize=100',
-  'minPoolSize=30&maxConnecting=1',
-  'minPoolSize=9&maxPoolSize=0',
-])('a connection string with %s is accepted', (options) => {
-  expect(connectionStringProblem(`mongodb://localhost/?${options}`)).toBe(null);
 });
