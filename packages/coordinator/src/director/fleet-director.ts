@@ -4,8 +4,6 @@ import type { CommandName } from '@convoy/api/contract/commands';
 import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
-import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
-import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import { systemTime } from '@convoy/api/time/time-source';
 import { aggregateProgress, type GlobalProgress } from './aggregate.js';
 import type { FleetConsole } from './fleet-console.js';
@@ -59,8 +57,8 @@ export interface SentCommand extends CommandOutcome {
 }
 
 /**
- * A fleet as a coordinator process observes and controls it, without being a member. Any number of directors may work
- * at once.
+ * The progress of a whole fleet, and commands to all of it; what needs no more than a fleet's console reads that. Any
+ * number of directors may work at once.
  */
 export class FleetDirector {
   readonly #last: LastCommands;
@@ -70,33 +68,11 @@ export class FleetDirector {
 
   /** @param commandLimit_ms time limit for the instances' acknowledgements */
   constructor(
-    private readonly fleet: FleetConsole,
+    readonly fleet: FleetConsole,
     private readonly logger: Logger,
     private readonly commandLimit_ms = COMMAND_LIMIT_MS,
   ) {
     this.#last = new LastCommands(systemTime, fleet.freshFor_ms);
-  }
-
-  /**
-   * Begins to hear the fleet.
-   * @throws ConvoyError `redisUnavailable`; everything is then closed
-   */
-  open(): Promise<void> {
-    return this.fleet.open();
-  }
-
-  close(): Promise<void> {
-    return this.fleet.close();
-  }
-
-  /** Whether the fleet can be heard and commanded, as far as this process knows. */
-  isConnected(): boolean {
-    return this.fleet.isConnected();
-  }
-
-  /** Why it cannot, and what to do, as far as known; without addresses. */
-  get whyDisconnected(): string | null {
-    return this.fleet.whyDisconnected;
   }
 
   /** Calls the listener after every change. Returns the function that unsubscribes. */
@@ -112,8 +88,8 @@ export class FleetDirector {
       leader: this.fleet.leader(),
       silent_ms: new Map([...reports.keys()].map((id) => [id, this.fleet.silent_ms(id)])),
       now_ms: systemTime.now_ms(),
-      isConnected: this.isConnected(),
-      whyDisconnected: this.whyDisconnected,
+      isConnected: this.fleet.isConnected(),
+      whyDisconnected: this.fleet.whyDisconnected,
       redisWarnings: this.fleet.warnings(),
     };
   }
@@ -190,46 +166,6 @@ export class FleetDirector {
   /** The last commands that this process sent, oldest first. */
   commands(): readonly SentCommand[] {
     return this.#sent;
-  }
-
-  /**
-   * Published details of a topic by instance id.
-   * @throws ConvoyError `redisUnavailable`
-   */
-  async details<Topic extends DetailTopic>(topic: Topic): Promise<Map<string, PublishedDetails[Topic]>> {
-    const found = new Map<string, PublishedDetails[Topic]>();
-    for await (const [id, details] of this.fleet.details(topic)) found.set(id, details);
-    return found;
-  }
-
-  /**
-   * Each instance's published collections, one instance after the other.
-   * @throws ConvoyError `redisUnavailable`
-   */
-  async *namespaceDetails(): AsyncGenerator<PublishedDetails['namespaces']> {
-    for await (const [, details] of this.fleet.details('namespaces')) yield details;
-  }
-
-  /**
-   * Each instance's last warnings and errors, one instance after the other.
-   * @throws ConvoyError `redisUnavailable`
-   */
-  logDetails(): AsyncGenerator<[id: string, details: PublishedDetails['logs']]> {
-    return this.fleet.details('logs');
-  }
-
-  /**
-   * Asks the leader a question before a start; an earlier one of the topic is forgotten. The answer is among
-   * the details of the topic, under the question's id.
-   * @throws ConvoyError `redisUnavailable`
-   */
-  ask(topic: QuestionTopic, question: StartQuestion): Promise<void> {
-    return this.fleet.ask(topic, question);
-  }
-
-  /** Number of messages without a valid signature, by reason. */
-  refusedMessages(): ReadonlyMap<string, number> {
-    return this.fleet.refusedMessages();
   }
 
   /** Number of commands that this process sent. */

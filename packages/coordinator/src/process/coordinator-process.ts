@@ -66,7 +66,7 @@ export async function runCoordinator(
   });
   const director = new FleetDirector(fleet, logger);
   const metrics = new CoordinatorMetrics();
-  await director.open();
+  await fleet.open();
   try {
     const notifier =
       config.notify && notifierOf(config.notify, config.fleet, { outbox: fleet.outbox, director, logger, metrics });
@@ -85,14 +85,14 @@ export async function runCoordinator(
     logger.info({ event: 'coordinatorStarted', fleet: config.fleet, url }, 'coordinator is listening');
     let closed: Promise<void> | undefined;
     const close = (): Promise<void> => {
-      closed ??= Promise.all([app.close(), notifier?.stop()]).then(() => director.close());
+      closed ??= Promise.all([app.close(), notifier?.stop()]).then(() => fleet.close());
       return closed;
     };
     notifier?.start();
     signal?.addEventListener('abort', () => void close(), { once: true });
     return { url, close };
   } catch (error) {
-    await director.close();
+    await fleet.close();
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { History } from '@convoy/api/contract/history';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
-import type { FleetDirector } from '../director/fleet-director.js';
+import type { FleetConsole } from '../director/fleet-console.js';
 import { type MergedNamespaces, mergeNamespaces } from './namespaces.js';
 
 /** The details that instances publish, read at most once for all routes and readers of a moment. */
@@ -13,13 +13,17 @@ export interface CachedDetails {
 }
 
 /** Each read fails with `redisUnavailable` while Redis does. */
-export function cachedDetails(director: Pick<FleetDirector, 'details' | 'namespaceDetails'>): CachedDetails {
+export function cachedDetails(fleet: Pick<FleetConsole, 'details'>): CachedDetails {
   return {
-    history: cached(async () => [...(await director.details('history')).values()][0] ?? null),
-    namespaces: cached(() => mergeNamespaces(director.namespaceDetails())),
+    history: cached(async () => {
+      for await (const [, history] of fleet.details('history')) return history;
+      return null;
+    }),
+    namespaces: cached(() => mergeNamespaces(fleet.details('namespaces'))),
     preflight: cached(async () => {
-      const reports = [...(await director.details('preflight'))];
-      return Object.fromEntries(reports.filter(([, { items }]) => items.length > 0));
+      const reports: Record<string, PublishedDetails['preflight']> = {};
+      for await (const [id, report] of fleet.details('preflight')) if (report.items.length > 0) reports[id] = report;
+      return reports;
     }),
   };
 }

@@ -7,6 +7,7 @@ import { createHttpApp } from '@convoy/api/http/http-app';
 import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
 import { EVENTS_PATH, INSTANCES_PATH } from '@convoy/api/http/operations';
 import { DirectorService } from '../director/director-service.js';
+import type { FleetConsole } from '../director/fleet-console.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { causeOf } from '../director/warnings.js';
 import { serveReport } from '../report/report-routes.js';
@@ -28,8 +29,8 @@ export interface CoordinatorAppOptions {
   readonly metrics?: CoordinatorMetrics;
 }
 
-function whyNotReady(director: FleetDirector): string {
-  return `Redis is unreachable, so this coordinator cannot send commands. It keeps retrying.${causeOf(director)}`;
+function whyNotReady(fleet: FleetConsole): string {
+  return `Redis is unreachable, so this coordinator cannot send commands. It keeps retrying.${causeOf(fleet)}`;
 }
 
 /**
@@ -45,13 +46,14 @@ export async function createCoordinatorApp({
   metrics = new CoordinatorMetrics(),
 }: CoordinatorAppOptions): Promise<FastifyInstance> {
   const guarded = { ...access, openPrefixes: DASHBOARD_PREFIXES };
-  const guide = new StartGuide(director);
+  const { fleet } = director;
+  const guide = new StartGuide(fleet);
   const app = await createHttpApp({
     service: new DirectorService(director, (name, run) => metrics.timed(name, run), guide),
     scope: 'fleet',
     access: guarded,
-    isReady: () => director.isConnected(),
-    whyNotReady: () => whyNotReady(director),
+    isReady: () => fleet.isConnected(),
+    whyNotReady: () => whyNotReady(fleet),
     logger,
   });
   const events = new EventStream(progressSource(director), Date.now());
@@ -60,16 +62,16 @@ export async function createCoordinatorApp({
     void reply.header('cache-control', 'no-store');
     return { success: true, instances: [...director.instances()] };
   });
-  const details = cachedDetails(director);
+  const details = cachedDetails(fleet);
   serveWatching(app, director, details, guarded);
-  serveLogs(app, director, recentLogs);
+  serveLogs(app, fleet, recentLogs);
   serveStartGuide(app, guide);
   serveReport(app, director, details, guide);
   await serveDashboard(app);
   app.get(METRICS_PATH, async (request, reply): Promise<string> => {
     const { contentType, body } = metricsReply(
       request.headers.accept,
-      await metrics.scrape(director.progress(), director.refusedMessages()),
+      await metrics.scrape(director.progress(), fleet.refusedMessages()),
     );
     void reply.header('content-type', contentType);
     return body;

@@ -33,11 +33,11 @@ export interface MergedNamespaces {
  * at a time.
  */
 export async function mergeNamespaces(
-  details: AsyncIterable<PublishedDetails['namespaces']> | Iterable<PublishedDetails['namespaces']>,
+  details: AsyncIterable<[id: string, details: PublishedDetails['namespaces']]>,
 ): Promise<MergedNamespaces> {
   const byName = new Map<string, NamespaceView>();
   let unnamed = nothing;
-  for await (const { rows, others } of details) {
+  for await (const [, { rows, others }] of details) {
     unnamed = { ...addSums(unnamed, others), collections: Math.max(unnamed.collections, others.collections) };
     for (const part of rows) byName.set(part.namespace, addPart(byName.get(part.namespace), part));
   }

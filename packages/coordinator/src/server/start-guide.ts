@@ -6,7 +6,7 @@ import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { isErrorName } from '@convoy/api/errors/table';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic } from '@convoy/api/fleet/start-question';
-import type { FleetDirector } from '../director/fleet-director.js';
+import type { FleetConsole } from '../director/fleet-console.js';
 
 /** Interval of looking for an answer. */
 const LOOK_MS = 300;
@@ -37,7 +37,7 @@ export class StartGuide {
   #inventory: Asked | null = null;
 
   constructor(
-    private readonly director: Pick<FleetDirector, 'ask' | 'details'>,
+    private readonly fleet: Pick<FleetConsole, 'ask' | 'details'>,
     private readonly now_ms: () => number = () => performance.now(),
     private readonly answerWithin_ms = ANSWER_WITHIN_MS,
   ) {}
@@ -48,7 +48,7 @@ export class StartGuide {
    */
   async check(request: StartRequest): Promise<NonNullable<PublishedDetails['startCheck']['report']>> {
     const id = randomUUID();
-    await this.director.ask('startCheck', { id, request });
+    await this.fleet.ask('startCheck', { id, request });
     const { report } = await this.#answer('startCheck', id);
     if (report === null) throw new ConvoyError('internalError');
     return report;
@@ -81,7 +81,7 @@ export class StartGuide {
     const at_ms = this.now_ms();
     if (this.#inventory?.key !== key || at_ms - this.#inventory.at_ms > INVENTORY_SERVES_MS) {
       const id = randomUUID();
-      this.#inventory = { id, at_ms, key, sent: this.director.ask('inventory', { id, request }) };
+      this.#inventory = { id, at_ms, key, sent: this.fleet.ask('inventory', { id, request }) };
     }
     const asked = this.#inventory;
     try {
@@ -102,8 +102,12 @@ export class StartGuide {
     const found = await Promise.race([this.inventory(request).catch(() => null), waited]);
     late.abort();
     if (found !== null) return found;
-    const known = await this.director.details('inventory').catch(() => new Map<string, never>());
-    return [...known.values()][0]?.inventory ?? null;
+    try {
+      for await (const [, { inventory }] of this.fleet.details('inventory')) return inventory;
+    } catch {
+      // Then none is known.
+    }
+    return null;
   }
 
   /** The question for these clusters: the last one while it serves, or a new one. */
@@ -113,15 +117,14 @@ export class StartGuide {
     const known = this.#listing;
     if (known?.key === key && at_ms - known.at_ms <= LISTING_SERVES_MS) return known;
     const id = randomUUID();
-    this.#listing = { id, at_ms, key, sent: this.director.ask('sourceListing', { id, request }) };
+    this.#listing = { id, at_ms, key, sent: this.fleet.ask('sourceListing', { id, request }) };
     return this.#listing;
   }
 
   async #answer<Topic extends QuestionTopic>(topic: Topic, id: string): Promise<PublishedDetails[Topic]> {
     const until_ms = this.now_ms() + this.answerWithin_ms;
     for (;;) {
-      const answer = [...(await this.director.details(topic)).values()].find(({ questionId }) => questionId === id);
-      if (answer !== undefined) return answered(answer);
+      for await (const [, answer] of this.fleet.details(topic)) if (answer.questionId === id) return answered(answer);
       if (this.now_ms() >= until_ms)
         throw new ConvoyError(
           'commandTimedOut',

@@ -8,6 +8,7 @@ import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import { type AccessSettings, mayCommand } from '@convoy/api/http/access-guard';
 import { CHECK_PATH, LOGS_PATH, SOURCE_PATH } from '@convoy/api/http/operations';
 import type { CommandView } from '../dashboard/message.js';
+import type { FleetConsole } from '../director/fleet-console.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { cached, type CachedDetails } from './cached-details.js';
 import { EventStream } from './event-stream.js';
@@ -42,10 +43,10 @@ const logsQuerySchema = z.object({ limit: z.coerce.number().int().min(1).max(LOG
  */
 export function serveLogs(
   app: FastifyInstance,
-  director: Pick<FleetDirector, 'logDetails'>,
+  fleet: Pick<FleetConsole, 'details'>,
   own: () => readonly LogRecord[],
 ): void {
-  const logs = cached(() => mergeLogs(director.logDetails(), own()));
+  const logs = cached(() => mergeLogs(fleet.details('logs'), own()));
   app.get(LOGS_PATH, async ({ query }): Promise<{ success: true; logs: FleetLogRecord[] }> => {
     const { limit } = logsQuerySchema.parse(query);
     return { success: true, logs: (await logs()).slice(-limit) };

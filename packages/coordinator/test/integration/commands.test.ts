@@ -31,10 +31,10 @@ describeOnRedis('commands', (redis) => {
       },
       answersWithin_ms,
     ).director;
-    await director.open();
+    await director.fleet.open();
   });
   afterEach(async () => {
-    await Promise.all([group.end(), director.close()]);
+    await Promise.all([group.end(), director.fleet.close()]);
   });
 
   function impatientDirector(): FleetDirector {
@@ -97,7 +97,7 @@ describeOnRedis('commands', (redis) => {
 
   it('that start reach the others although the first one hangs', async () => {
     const hasty = impatientDirector();
-    await hasty.open();
+    await hasty.fleet.open();
     try {
       let isFirst = true;
       await serving(['shard0', 'shard1'], () => {
@@ -109,7 +109,7 @@ describeOnRedis('commands', (redis) => {
       const { results } = await hasty.command('start', { source: 'cluster0' });
       expect([...results.values()].map(({ success }) => success).sort()).toEqual([false, true]);
     } finally {
-      await hasty.close();
+      await hasty.fleet.close();
     }
   });
 
@@ -218,10 +218,10 @@ describeOnRedis('commands', (redis) => {
     await serving(['shard0']);
     const { fleet } = await group.join('shard1');
     const impatient = impatientDirector();
-    await impatient.open();
+    await impatient.fleet.open();
     await until(impatient, 'both', () => impatient.snapshot().reports.size === 2);
     const outcome = await impatient.command('pause', {}, 'late');
-    await impatient.close();
+    await impatient.fleet.close();
     expect(outcome.results.get('shard0')).toEqual(accepted);
     expect(outcome.results.get('shard1')).toMatchObject({ success: false, error: 'commandTimedOut' });
     const carriedOut: string[] = [];
@@ -239,7 +239,7 @@ describeOnRedis('commands', (redis) => {
     fleet.serve(() => new Promise(() => undefined));
     fleet.report(idleReport(identity, { state: 'RUNNING', expectedIds: ['shard0', 'shard1'] }));
     const impatient = impatientDirector();
-    await impatient.open();
+    await impatient.fleet.open();
     try {
       const expectedIds = () => impatient.snapshot().reports.get('shard0')?.report.expectedIds ?? [];
       await until(impatient, 'who is expected', () => expectedIds().length === 2);
@@ -248,7 +248,7 @@ describeOnRedis('commands', (redis) => {
       expect(Object.fromEntries(results)).toMatchObject({ shard0: late, shard1: late });
       expect(await redis.client.keys(`{convoy:${name}}:queues:commands-shard1:*`)).toEqual([]);
     } finally {
-      await impatient.close();
+      await impatient.fleet.close();
     }
   });
 

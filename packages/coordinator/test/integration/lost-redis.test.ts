@@ -40,12 +40,12 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
       },
       60_000,
     ).director;
-    await director.open();
+    await director.fleet.open();
     await until(director, 'both', () => director.snapshot().reports.size === 2 && director.snapshot().leader !== null);
     for (const { fleet: member } of members) await until(member, 'both', () => member.reports().size === 2);
   });
   afterEach(async () => {
-    await Promise.all([group.end(), director.close()]);
+    await Promise.all([group.end(), director.fleet.close()]);
     await redis.close();
   });
 
@@ -162,7 +162,7 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     members[0]?.fleet.serve(() => Promise.resolve({ success: true }));
     await redis.stop();
     // Without a limit the leave would wait for Redis for ever, and the test would time out.
-    await Promise.all([group.end(), director.close()]);
+    await Promise.all([group.end(), director.fleet.close()]);
     expect(members.some(({ fleet }) => fleet.isLeader())).toBe(false);
   });
 });

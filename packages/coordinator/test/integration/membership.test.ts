@@ -160,9 +160,9 @@ describeOnRedis('membership', (redis) => {
       logger: silent,
       timings: shortTimings,
     }).director;
-    await director.open();
+    await director.fleet.open();
     await director.command('pause', {}, 'again');
-    await director.close();
+    await director.fleet.close();
     expect(handled).toEqual(['again']);
   });
 

@@ -34,13 +34,13 @@ async function startFleet(settings: RedisSettings, fleet = fleetName()): Promise
     });
   }
   const director = directorOver({ redis: settings, fleet, logger: silent, timings }, 60_000).director;
-  await director.open();
+  await director.fleet.open();
   return {
     members,
     director,
     handled,
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([group.end(), director.close()]);
+      await Promise.all([group.end(), director.fleet.close()]);
     },
   };
 }
@@ -126,9 +126,9 @@ onRedis('a fleet speaks TLS, with certificates of both sides, and refuses a serv
     logger: silent,
     timings,
   }).director;
-  await bySentinel.open();
+  await bySentinel.fleet.open();
   expect(bySentinel.instances()).toHaveLength(2);
-  await bySentinel.close();
+  await bySentinel.fleet.close();
   const { certFile, keyFile } = tls;
   const stranger = directorOver({
     redis: parseRedisSettings({ url, tls: { certFile, keyFile } }),
@@ -136,8 +136,8 @@ onRedis('a fleet speaks TLS, with certificates of both sides, and refuses a serv
     logger: silent,
     timings: shortTimings,
   }).director;
-  await expect(stranger.open()).rejects.toMatchObject({ error: 'redisUnavailable' });
-  await stranger.close();
+  await expect(stranger.fleet.open()).rejects.toMatchObject({ error: 'redisUnavailable' });
+  await stranger.fleet.close();
 });
 
 /** The rights in the documentation, with its example prefix, fleet and password. */

@@ -42,7 +42,7 @@ describeOnRedis('a signed fleet', (redis) => {
       logger: silent,
       timings: shortTimings,
     }));
-    await director.open();
+    await director.fleet.open();
     member = await group.join('shard0');
     member.fleet.serve((command) => {
       handled.push(command);
@@ -51,7 +51,7 @@ describeOnRedis('a signed fleet', (redis) => {
     await until(director, 'the instance', () => director.snapshot().reports.size === 1);
   });
   afterEach(async () => {
-    await Promise.all([group.end(), director.close()]);
+    await Promise.all([group.end(), director.fleet.close()]);
   });
 
   async function withQueue<Result>(use: (queue: Queue) => Promise<Result>): Promise<Result> {
@@ -130,7 +130,7 @@ describeOnRedis('a signed fleet', (redis) => {
   it('answers no question that somebody else asks', async () => {
     const topic = 'sourceListing';
     const request = startRequestSchema.parse({ source: 'cluster0', destination: 'cluster1' });
-    await director.ask(topic, { id: 'own', request });
+    await director.fleet.ask(topic, { id: 'own', request });
     expect(await member.fleet.question(topic)).toMatchObject({ id: 'own' });
     const forged = JSON.stringify({ id: 'forged', request });
     await redis.client.set(fleetKeys(name, redis.settings.keyPrefix).question(topic), forged);
@@ -142,7 +142,7 @@ describeOnRedis('a signed fleet', (redis) => {
     const honest = director.snapshot().reports.get('shard0')?.report;
     const forged = { ...idleReport(makeIdentity('shard1')), ready: { canCommit: true, canWrite: true } };
     const own = { ...idleReport(member.identity), ready: { canCommit: true, canWrite: true } };
-    const before = director.refusedMessages().get('unsigned') ?? 0;
+    const before = director.fleet.refusedMessages().get('unsigned') ?? 0;
     for (const report of [forged, own]) {
       const text = encodeReport(report, Date.now(), 1_000);
       await redis.client.set(keys.report(report.identity.id), text);
@@ -150,7 +150,7 @@ describeOnRedis('a signed fleet', (redis) => {
       await redis.client.zadd(keys.news, Date.now(), report.identity.id);
       await redis.client.publish(keys.reportsChannel, text);
     }
-    const refused = (): number => (director.refusedMessages().get('unsigned') ?? 0) - before;
+    const refused = (): number => (director.fleet.refusedMessages().get('unsigned') ?? 0) - before;
     await expect.poll(refused).toBeGreaterThanOrEqual(2);
     expect([...director.snapshot().reports.keys()]).toEqual(['shard0']);
     expect(director.snapshot().reports.get('shard0')?.report.ready).toEqual(honest?.ready);

@@ -25,12 +25,12 @@ describeOnRedis('a guided start', (redis) => {
     const fleet = fleetName();
     group = new TestMembers(redis.settings, fleet);
     director = directorOver({ redis: redis.settings, fleet, logger: silent, timings: shortTimings }).director;
-    await director.open();
+    await director.fleet.open();
     leader = await group.join('shard0');
     await until(director, 'the instance', () => director.snapshot().reports.size === 1);
   });
   afterEach(async () => {
-    await Promise.all([group.end(), director.close()]);
+    await Promise.all([group.end(), director.fleet.close()]);
   });
 
   /** The question as the leader reads it, once it is there. */
@@ -46,7 +46,7 @@ describeOnRedis('a guided start', (redis) => {
   }
 
   it('gets a listing of the most and longest names whole, and knows how many are left out', async () => {
-    const guide = new StartGuide(director);
+    const guide = new StartGuide(director.fleet);
     const reply = guide.listing(request);
     const { id, request: read } = await asked('sourceListing');
     expect(read).toMatchObject({ source: 'cluster0', destination: 'cluster1' });
@@ -56,12 +56,12 @@ describeOnRedis('a guided start', (redis) => {
 
   it('does not take the answer to an earlier question', async () => {
     leader.fleet.publishDetails('sourceListing', listing('earlier'));
-    const reply = new StartGuide(director, undefined, 1_000).listing(request);
+    const reply = new StartGuide(director.fleet, undefined, 1_000).listing(request);
     await expect(reply).rejects.toMatchObject({ error: 'commandTimedOut' });
   });
 
   it('passes on why the leader cannot answer', async () => {
-    const reply = new StartGuide(director).check(request);
+    const reply = new StartGuide(director.fleet).check(request);
     const { id } = await asked('startCheck');
     const failure = { error: 'unsupportedServerVersion', errorDescription: 'cluster0 cannot be reached.' };
     leader.fleet.publishDetails('startCheck', { questionId: id, at_ms: Date.now(), failure, report: null });

@@ -2,9 +2,10 @@ import type { Browser, Page } from 'playwright-core';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
-import { aggregateProgress } from '@convoy/coordinator/director/aggregate';
-import type { FleetDirector } from '@convoy/coordinator/director/fleet-director';
-import type { FleetSnapshot } from '@convoy/coordinator/director/members';
+import { systemTime } from '@convoy/api/time/time-source';
+import type { FleetConsole } from '@convoy/coordinator/director/fleet-console';
+import { FleetDirector } from '@convoy/coordinator/director/fleet-director';
+import { MemoryOutbox } from '@convoy/coordinator/notifications/outbox';
 import { createCoordinatorApp } from '@convoy/coordinator/server/coordinator-app';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { stagedDetails, stagedPreflight } from './staged-details.js';
@@ -81,7 +82,7 @@ class StagedService implements AsyncDisposable {
   static async start(staged: StagedState): Promise<StagedService> {
     const needsToken = staged.meets === 'viewToken' || staged.meets === 'noToken';
     const app = await createCoordinatorApp({
-      director: directorOf(staged),
+      director: new StagedDirector(staged),
       access: {
         listen: '127.0.0.1',
         allowedHosts: [],
@@ -98,55 +99,56 @@ class StagedService implements AsyncDisposable {
   }
 }
 
-/** What the routes read of a director. */
-function directorOf(staged: StagedState): FleetDirector {
-  const snapshot = (): FleetSnapshot => snapshotOf(staged);
-  const details = stagedDetails(staged.reports, Date.now());
-  const director = {
-    watch: () => () => undefined,
+/** A director over what a state stages; nothing is sent. */
+class StagedDirector extends FleetDirector {
+  constructor(private readonly staged: StagedState) {
+    super(stagedConsole(staged), logger);
+  }
+
+  override commands(): ReturnType<FleetDirector['commands']> {
+    return stagedCommands(this.staged.reports);
+  }
+
+  override get commandsSent(): number {
+    return this.commands().length;
+  }
+}
+
+function stagedConsole({ source, reports, silent = [] }: StagedState): FleetConsole {
+  const details = stagedDetails(reports, Date.now());
+  const isSilent = (id: string): boolean => silent.includes(id);
+  const [first] = reports;
+  return {
+    outbox: new MemoryOutbox(systemTime),
+    freshFor_ms: silence_ms,
+    open: () => Promise.resolve(),
+    close: () => Promise.resolve(),
     isConnected: () => true,
-    snapshot,
-    progress: () => aggregateProgress(snapshot(), null),
-    instances: () => aggregateProgress(snapshot(), null).instances,
-    commands: () => stagedCommands(staged.reports),
-    commandsSent: stagedCommands(staged.reports).length,
-    mismatches: () => [],
+    whyDisconnected: null,
+    watch: () => () => undefined,
+    reports: () =>
+      new Map(
+        reports.map((report): [string, SeenReport] => {
+          const { id } = report.identity;
+          return [id, { report, reportedAt_ms: Date.now(), fresh: !isSilent(id) }];
+        }),
+      ),
+    leader: () => (first === undefined ? null : { id: first.identity.id, syncID: first.identity.syncID }),
+    silent_ms: (id) => (isSilent(id) ? silence_ms : 200),
+    warnings: () => [],
+    refusedMessages: () => new Map(),
+    send: () => Promise.resolve(new Map()),
     ask: (topic: QuestionTopic, { id, request }: StartQuestion) => {
       const common = { questionId: id, at_ms: Date.now(), failure: null };
-      if (topic === 'sourceListing') details.sourceListing = { ...common, ...stagedListing(staged.source) };
+      if (topic === 'sourceListing') details.sourceListing = { ...common, ...stagedListing(source) };
       else details.startCheck = { ...common, report: stagedReport(request.verification.enabled) };
       return Promise.resolve();
     },
-    details: <Topic extends DetailTopic>(topic: Topic) => {
+    async *details<Topic extends DetailTopic>(topic: Topic): AsyncGenerator<[string, PublishedDetails[Topic]]> {
+      await Promise.resolve();
       const found = details[topic];
-      return Promise.resolve(new Map<string, PublishedDetails[Topic]>(found === undefined ? [] : [['shard0', found]]));
+      if (found !== undefined) yield ['shard0', found];
     },
-    async *logDetails() {
-      await Promise.resolve();
-      if (details.logs !== undefined) yield ['shard0', details.logs] as const;
-    },
-    async *namespaceDetails() {
-      await Promise.resolve();
-      if (details.namespaces !== undefined) yield details.namespaces;
-    },
-  };
-  return director as unknown as FleetDirector;
-}
-
-function snapshotOf({ reports, silent = [] }: StagedState): FleetSnapshot {
-  const now_ms = Date.now();
-  const isSilent = (id: string): boolean => silent.includes(id);
-  const seen = reports.map((report): [string, SeenReport] => [
-    report.identity.id,
-    { report, reportedAt_ms: now_ms, fresh: !isSilent(report.identity.id) },
-  ]);
-  const [first] = reports;
-  return {
-    reports: new Map(seen),
-    leader: first === undefined ? null : { id: first.identity.id, syncID: first.identity.syncID },
-    silent_ms: new Map(seen.map(([id]) => [id, isSilent(id) ? silence_ms : 200])),
-    now_ms,
-    isConnected: true,
   };
 }
 

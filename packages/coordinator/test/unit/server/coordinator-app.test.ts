@@ -4,6 +4,7 @@ import type { OpenApiDocument } from '@convoy/api/http/openapi';
 import { only } from '../../../../../test/only.js';
 import { answerChecker, describedRoutes, routesOf } from '../../../../api/test/unit/http/described-answers.js';
 import { aggregateProgress } from '../../../src/director/aggregate.js';
+import type { FleetConsole } from '../../../src/director/fleet-console.js';
 import type { FleetDirector } from '../../../src/director/fleet-director.js';
 import { createCoordinatorApp } from '../../../src/server/coordinator-app.js';
 import { NOW_MS, snapshot } from '../director/snapshots.js';
@@ -22,7 +23,7 @@ const global = aggregateProgress(fleet, {
 });
 const director = only<FleetDirector>({
   watch: () => () => undefined,
-  isConnected: () => true,
+  fleet: only<FleetConsole>({ isConnected: () => true }),
   snapshot: () => fleet,
   progress: () => global,
   instances: () => global.instances,

@@ -5,10 +5,14 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { only } from '../../../../../test/only.js';
+import type { FleetConsole } from '../../../src/director/fleet-console.js';
 import type { FleetDirector } from '../../../src/director/fleet-director.js';
 import { createCoordinatorApp } from '../../../src/server/coordinator-app.js';
 
-const director = only<FleetDirector>({ watch: () => () => undefined, isConnected: () => true });
+const director = only<FleetDirector>({
+  watch: () => () => undefined,
+  fleet: only<FleetConsole>({ isConnected: () => true }),
+});
 let app: FastifyInstance;
 
 beforeAll(async () => {

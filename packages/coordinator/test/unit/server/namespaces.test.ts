@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import { mergeNamespaces, namespaceOrders, pageOfNamespaces } from '../../../src/server/namespaces.js';
 
 const none = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };
@@ -13,8 +14,17 @@ function part(namespace: string, totalBytes: number, copying = 0) {
   };
 }
 
+function merge(instances: readonly PublishedDetails['namespaces'][]): ReturnType<typeof mergeNamespaces> {
+  return mergeNamespaces(
+    (async function* () {
+      await Promise.resolve();
+      for (const [at, details] of instances.entries()) yield [`shard${at}`, details];
+    })(),
+  );
+}
+
 test("adds up the instances' parts; active collections first, then by size", async () => {
-  const merged = await mergeNamespaces([
+  const merged = await merge([
     { rows: [part('a.small', 10), part('a.large', 100)], others: none },
     { rows: [part('a.large', 100), part('a.active', 2, 1)], others: none },
   ]);
@@ -29,7 +39,7 @@ test("adds up the instances' parts; active collections first, then by size", asy
 test('the order of a copy and its reason stand once for all instances that have them', async () => {
   const random = { order: 'natural', reason: 'randomIds', description: 'Copied in natural order.' } as const;
   const left = { order: '_id', reason: 'changes', description: 'Copied in _id order.' } as const;
-  const { rows } = await mergeNamespaces(
+  const { rows } = await merge(
     [random, left, random].map((order) => ({ rows: [{ ...part('a.b', 1), copyOrders: [order] }], others: none })),
   );
   expect(rows.map(({ copyOrders }) => copyOrders)).toEqual([[random, left]]);
@@ -37,7 +47,7 @@ test('the order of a copy and its reason stand once for all instances that have 
 
 test('a page has the sums of the rest, unlisted ones included', async () => {
   const rows = Array.from({ length: 500 }, (_, at) => part(`db.c${at}`, 1_000 - at));
-  const merged = await mergeNamespaces([
+  const merged = await merge([
     { rows, others: { collections: 7, totalBytes: 70, copiedBytes: 7, copiedDocuments: 1 } },
   ]);
   const page = pageOfNamespaces(merged, { offset: 100, limit: 1_000, search: '', sort: 'activity' });

@@ -19,11 +19,9 @@ function fleetThat(answer: ((id: string, request: StartQuestion['request']) => P
       asked.push(question);
       return Promise.resolve().then(() => void answers.push(answer?.(question.id, question.request) ?? {}));
     },
-    details: <Topic extends DetailTopic>(topic: Topic) => {
-      const details = answers.flatMap((one, at): [string, PublishedDetails[Topic]][] =>
-        one[topic] === undefined ? [] : [[String(at), one[topic]]],
-      );
-      return Promise.resolve(new Map(details));
+    async *details<Topic extends DetailTopic>(topic: Topic): AsyncGenerator<[string, PublishedDetails[Topic]]> {
+      await Promise.resolve();
+      for (const [at, one] of answers.entries()) if (one[topic] !== undefined) yield [String(at), one[topic]];
     },
   };
 }
