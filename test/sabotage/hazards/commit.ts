@@ -252,13 +252,13 @@ export const commitHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the expiry that never comes',
-        file: instance('catalog/plan/index-plan.ts'),
+        file: instance('catalog/index-plan.ts'),
         symbol: 'dormant',
         find: "return 'expireAfterSeconds' in visible ? { ...visible, expireAfterSeconds: TTL_OFF_SECONDS } : visible;",
         replace: 'return visible;',
         tests: [
           instanceTest(
-            'catalog/make/create-collections.test.ts',
+            'catalog/create-collections.test.ts',
             'builds unique indexes plain under another name, TTL disabled, hidden visible',
           ),
         ],

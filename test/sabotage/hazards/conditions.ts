@@ -84,24 +84,24 @@ export const conditionHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the choice among sampled values',
-        file: instance('catalog/read/sample-ranges.ts'),
+        file: instance('catalog/distribution.ts'),
         symbol: 'sampleKeys',
         find: 'isLossless(value) && isKeyBound(value)',
         replace: 'isLossless(value) && (isKeyBound(value) || value.type > 0)',
         tests: [
-          instanceTest('catalog/read/sample-ranges.test.ts', 'takes no bound that zones do not take'),
+          instanceTest('catalog/distribution.test.ts', 'takes no bound that zones do not take'),
           distributed,
         ],
       },
       {
         takesOut: 'the choice among bounds of chunks',
-        file: instance('catalog/plan/distribution.ts'),
+        file: instance('catalog/distribution.ts'),
         symbol: 'isSendable',
         find: 'isKeyBound(rawValue(bound, element))',
         replace: 'isKeyBound(rawValue(bound, element)) || bound.length > 0',
         tests: [
           instanceTest(
-            'catalog/plan/distribution.test.ts',
+            'catalog/distribution.test.ts',
             'joins ranges that meet at a bound that zones do not take: %j',
           ),
         ],

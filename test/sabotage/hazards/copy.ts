@@ -235,12 +235,12 @@ export const copyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the versions of chunks',
-        file: instance('catalog/read/read-sharding.ts'),
+        file: instance('catalog/read-sharding.ts'),
         symbol: 'readChunks',
         find: 'lastmod.t > 1',
         replace: 'lastmod.t > 1_000_000',
         tests: [
-          instanceTest('catalog/read/read-catalog.test.ts', 'detects by chunk versions whether one was ever moved'),
+          instanceTest('catalog/read-catalog.test.ts', 'detects by chunk versions whether one was ever moved'),
         ],
       },
     ],

@@ -380,7 +380,7 @@ export const ddlHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the second reading',
-        file: instance('catalog/read/read-sharding.ts'),
+        file: instance('catalog/read-sharding.ts'),
         symbol: 'listPlaced',
         find: 'reading === readingsMax || !haveMoved(before, primaries)',
         replace: 'reading <= readingsMax || !haveMoved(before, primaries)',

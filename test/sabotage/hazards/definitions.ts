@@ -90,13 +90,13 @@ export const definitionHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the acceptance of an existing collection',
-        file: instance('catalog/make/create-collection.ts'),
+        file: instance('catalog/create-collections.ts'),
         symbol: 'ensureCreated',
         find: 'if (present !== null) return present;',
         replace: 'if (present !== null) await destination.router.command(database, { drop: name }, { signal });',
         tests: [
           instanceTest(
-            'catalog/make/create-collections.test.ts',
+            'catalog/create-collections.test.ts',
             'reuses an empty collection of the same form, and refuses a different one',
           ),
         ],
@@ -120,36 +120,36 @@ export const definitionHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the other shards',
-        file: instance('catalog/read/read-indexes.ts'),
+        file: instance('catalog/read-indexes.ts'),
         symbol: 'readIndexes',
         find: 'clients.map((client) => listIndexes(client, listed.database, listed.name, signal))',
         replace: 'clients.map(() => listIndexes(clients[0] as NodeClient, listed.database, listed.name, signal))',
         tests: [
           instanceTest(
-            'catalog/read/read-catalog.test.ts',
+            'catalog/read-catalog.test.ts',
             'are found on the shards themselves if they can be reached',
           ),
         ],
       },
       {
         takesOut: 'the question to all shards through a router',
-        file: instance('catalog/read/read-indexes.ts'),
+        file: instance('catalog/read-indexes.ts'),
         symbol: 'readIndexes',
         find: 'inconsistent: inconsistentOf(listed, seen, ofSeen, building)',
         replace: 'inconsistent: inconsistentOf(listed, seen, [], building)',
         tests: [
-          instanceTest('catalog/read/read-catalog.test.ts', 'are found through the router by $indexStats otherwise'),
+          instanceTest('catalog/read-catalog.test.ts', 'are found through the router by $indexStats otherwise'),
         ],
       },
       {
         takesOut: 'the care for shards that did not answer',
-        file: instance('catalog/read/read-indexes.ts'),
+        file: instance('catalog/read-indexes.ts'),
         symbol: 'indexStatsByShard',
         find: 'if (code !== unauthorizedCode && code !== serverErrorCode.namespaceNotFound) throw failure;',
         replace: 'if (code === null) throw failure;',
         tests: [
           instanceTest(
-            'catalog/read/read-catalog.test.ts',
+            'catalog/read-catalog.test.ts',
             'stay unknown without the privilege alone: another failure of $indexStats is one of the reading',
           ),
         ],
@@ -185,11 +185,11 @@ export const definitionHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the final form of what is compared',
-        file: instance('catalog/plan/compare-catalogs.ts'),
+        file: instance('catalog/compare-catalogs.ts'),
         symbol: 'compareIndexes',
         find: "options.form === 'final' ? [plan.final]",
         replace: "options.form === 'final' && plan.temporary === null ? [plan.final]",
-        tests: [instanceTest('catalog/plan/compare-catalogs.test.ts', 'finds an index whose %s was not restored')],
+        tests: [instanceTest('catalog/compare-catalogs.test.ts', 'finds an index whose %s was not restored')],
       },
     ],
   },
@@ -206,7 +206,7 @@ export const definitionHazards: readonly Hazard[] = [
         replace: 'options.size + 0 * CAPPED_SIZE_UNIT_BYTES',
         tests: [
           instanceTest(
-            'catalog/plan/compare-catalogs.test.ts',
+            'catalog/compare-catalogs.test.ts',
             'finds different options, and treats rounded capped sizes and explicit defaults as equal',
           ),
         ],
@@ -221,7 +221,7 @@ export const definitionHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the refresh',
-        file: instance('catalog/make/create-collections.ts'),
+        file: instance('catalog/create-collections.ts'),
         symbol: 'createCollections',
         find: "await destination.router.command('admin', { flushRouterConfig: 1 }, { signal });",
         replace: '',

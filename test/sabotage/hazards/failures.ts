@@ -40,7 +40,7 @@ export const failureHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the acceptance of a collection that exists',
-        file: instance('catalog/make/create-collection.ts'),
+        file: instance('catalog/create-collections.ts'),
         symbol: 'sendCreate',
         find: 'if (codeOf(failure) !== serverErrorCode.namespaceExists) throw failure;',
         replace: 'throw failure;',
@@ -48,7 +48,7 @@ export const failureHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look for indexes that an earlier attempt has built',
-        file: instance('catalog/make/build-indexes.ts'),
+        file: instance('catalog/build-indexes.ts'),
         symbol: 'failureOf',
         find: 'return indexes.every((index) => isPresent(namespaceOf(plan.entry), index, present)) ? null : failure;',
         replace: 'return present.size >= 0 ? failure : null;',
@@ -56,7 +56,7 @@ export const failureHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the acceptance of a collection that is sharded already',
-        file: instance('catalog/make/place-chunks.ts'),
+        file: instance('catalog/place-chunks.ts'),
         symbol: 'shardCollection',
         find: 'if (codeOf(failure) !== serverErrorCode.alreadyInitialized) throw failure;',
         replace: 'throw failure;',

@@ -38,108 +38,108 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'them in the comparison of definitions',
-        file: instance('catalog/plan/compare-catalogs.ts'),
+        file: instance('catalog/compare-catalogs.ts'),
         symbol: 'compareIndexes',
         find: '...(found.inconsistentIndexes ?? []).map(({ index }) => index)',
         replace: '...(found.inconsistentIndexes ?? []).slice(0, 0).map(({ index }) => index)',
         tests: [
           instanceTest(
-            'catalog/plan/compare-catalogs.test.ts',
+            'catalog/compare-catalogs.test.ts',
             'finds an index that only some shards of the destination have, wanted or not',
           ),
         ],
       },
       {
         takesOut: 'the shards that lack an index which another one has',
-        file: instance('catalog/make/present-indexes.ts'),
+        file: instance('catalog/read-indexes.ts'),
         symbol: 'every',
         find: 'return this.perShard.every((list)',
         replace: 'return this.perShard.some((list)',
         tests: [
           instanceTest(
-            'catalog/make/build-indexes.test.ts',
+            'catalog/build-indexes.test.ts',
             'what one shard could not build during an election is built there by the next attempt (%s)',
           ),
           instanceTest(
-            'catalog/make/restore-attributes.test.ts',
+            'catalog/index-attributes.test.ts',
             'what one shard refused is done there by the next attempt (%s, %j)',
           ),
         ],
       },
       {
         takesOut: 'the care for the index of a shard key',
-        file: instance('catalog/make/build-indexes.ts'),
+        file: instance('catalog/build-indexes.ts'),
         symbol: 'createIndexes',
         find: 'skip === undefined || index === needed',
         replace: 'skip === undefined || (index === needed && index !== needed)',
         tests: [
           instanceTest(
-            'catalog/make/build-indexes.test.ts',
+            'catalog/build-indexes.test.ts',
             'what cannot be built is refused by name without the choice, and where a shard key needs it',
           ),
         ],
       },
       {
         takesOut: 'the care for it in the plan',
-        file: instance('catalog/plan/index-plan.ts'),
+        file: instance('catalog/index-plan.ts'),
         symbol: 'planIndexes',
         find: 'index === supporting ? undefined : skipOf(deps.skipped, entry.uuid, index)?.outcome',
         replace: 'skipOf(deps.skipped, entry.uuid, index)?.outcome',
         tests: [
           instanceTest(
-            'catalog/make/build-indexes.test.ts',
+            'catalog/build-indexes.test.ts',
             'another definition under a skipped name is tried anew, and a record skips no needed index',
           ),
         ],
       },
       {
         takesOut: 'the distinction of failures that may pass',
-        file: instance('catalog/make/build-indexes.ts'),
+        file: instance('catalog/build-indexes.ts'),
         symbol: 'isRefusal',
         find: "return ['fatal', 'duplicateKey'].includes(classify(failure));",
         replace: "return classify(failure) !== 'staleEpoch';",
         tests: [
           instanceTest(
-            'catalog/make/build-indexes.test.ts',
+            'catalog/build-indexes.test.ts',
             'a failure that may pass, or is not about the index, skips nothing (%i)',
           ),
         ],
       },
       {
         takesOut: 'the care for documents that are outdated',
-        file: instance('catalog/make/build-indexes.ts'),
+        file: instance('catalog/build-indexes.ts'),
         symbol: 'createIndexes',
         find: 'mayPass?.(plan, index) === true',
         replace: 'mayPass?.(plan, index) === null',
         tests: [
           instanceTest(
-            'catalog/make/build-indexes.test.ts',
+            'catalog/build-indexes.test.ts',
             'a document that may be outdated refuses no index for good (%i)',
           ),
         ],
       },
       {
         takesOut: 'the drop of what some shards have built',
-        file: instance('catalog/make/build-indexes.ts'),
+        file: instance('catalog/build-indexes.ts'),
         symbol: 'createIndexes',
         find: 'await dropIndex(building, plan.entry, index.name as string);',
         replace: '',
         tests: [
           instanceTest(
-            'catalog/make/build-indexes.test.ts',
+            'catalog/build-indexes.test.ts',
             'what cannot be built is skipped and stands on no shard, if the user has chosen so; others are built',
           ),
         ],
       },
       {
         takesOut: 'the drop of what some shards have made unique',
-        file: instance('catalog/make/restore-attributes.ts'),
+        file: instance('catalog/index-attributes.ts'),
         symbol: 'makeUnique',
         find: 'if (!standsEverywhere) await dropIndex(restoring, plan.entry, name);',
         replace: '',
         tests: [
           instanceTest(
-            'catalog/make/restore-attributes.test.ts',
+            'catalog/index-attributes.test.ts',
             'what one shard made unique is taken back if another one could not, if users see those of one',
           ),
         ],
@@ -171,13 +171,13 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the drop of the plain index before the unique one is built',
-        file: instance('catalog/make/restore-attributes.ts'),
+        file: instance('catalog/index-attributes.ts'),
         symbol: 'isDroppedFirst',
         find: "(conversion === 'beside' && present.size >= indexesMax);",
         replace: "(conversion === 'beside' && present.size > indexesMax);",
         tests: [
           instanceTest(
-            'catalog/make/create-collections.test.ts',
+            'catalog/create-collections.test.ts',
             'converts unique indexes of a collection with as many as it can have, on %i',
           ),
           integrationTest(
@@ -208,13 +208,13 @@ export const indexHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the distinction of builds',
-        file: instance('catalog/read/decode-catalog.ts'),
+        file: instance('catalog/catalog-bytes.ts'),
         symbol: 'decodeListedIndex',
         find: "const building = spec !== null && findElement(bytes, 'buildUUID') !== null;",
         replace: 'const building = spec !== null && bytes.length < 0;',
         tests: [
           instanceTest(
-            'catalog/read/read-catalog.test.ts',
+            'catalog/read-catalog.test.ts',
             'are none of those that a shard is still building, which no shard is taken to have',
           ),
           integrationTest(
@@ -225,21 +225,21 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the wait for a build that somebody else has begun',
-        file: instance('catalog/make/build-indexes.ts'),
+        file: instance('catalog/build-indexes.ts'),
         symbol: 'settledIndexes',
         find: 'if (unfinished().length === 0) return present;',
         replace: 'if (unfinished().length >= 0) return present;',
-        tests: [instanceTest('catalog/make/build-indexes.test.ts', 'are waited for, and are built only if that fails')],
+        tests: [instanceTest('catalog/build-indexes.test.ts', 'are waited for, and are built only if that fails')],
       },
       {
         takesOut: 'the wait of other changes',
-        file: instance('catalog/make/builds-under-way.ts'),
+        file: instance('catalog/index-builds.ts'),
         symbol: 'betweenBuilds',
         find: 'if ((await buildingNow()).length === 0) throw failure;',
         replace: 'throw failure;',
         tests: [
           instanceTest(
-            'catalog/make/build-indexes.test.ts',
+            'catalog/build-indexes.test.ts',
             'let other changes of the collection wait, which servers refuse meanwhile',
           ),
         ],
@@ -267,13 +267,13 @@ export const indexHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the quorum',
-        file: instance('catalog/make/build-indexes.ts'),
+        file: instance('catalog/build-indexes.ts'),
         symbol: 'sendCreateIndexes',
         find: 'await send(majorityQuorum);',
         replace: 'await send({});',
         tests: [
           instanceTest(
-            'catalog/make/build-indexes.test.ts',
+            'catalog/build-indexes.test.ts',
             'need a majority of the voting members, or what the server takes',
           ),
         ],
@@ -344,12 +344,12 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the visibility of the only index of a shard key',
-        file: instance('catalog/plan/index-plan.ts'),
+        file: instance('catalog/index-plan.ts'),
         symbol: 'planIndexes',
         find: "finals[finals.indexOf(seen)] = withoutFields(seen, 'hidden');",
         replace: '',
         tests: [
-          instanceTest('catalog/plan/shard-key-index.test.ts', '%s'),
+          instanceTest('catalog/index-plan.test.ts', '%s'),
           integrationTest(
             'ddl/shard-key-index.test.ts',
             'the only index of a shard key stays visible where the destination refuses to hide it',
@@ -358,13 +358,13 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the refusal to hide an index at the commit',
-        file: instance('catalog/make/restore-attributes.ts'),
+        file: instance('catalog/index-attributes.ts'),
         symbol: 'changeInPlace',
         find: 'const staysVisible = change.hidden === true && plan.sharding !== null;',
         replace: 'const staysVisible = false;',
         tests: [
           instanceTest(
-            'catalog/make/restore-attributes.test.ts',
+            'catalog/index-attributes.test.ts',
             'an index that the shard key needs stays visible where the server insists; no other refusal passes',
           ),
         ],
@@ -380,13 +380,13 @@ export const indexHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the plain index of the shard that has lost it',
-        file: instance('catalog/make/restore-attributes.ts'),
+        file: instance('catalog/index-attributes.ts'),
         symbol: 'makeUnique',
         find: "restoring.conversion === 'inPlace' && present.some(name)",
         replace: "restoring.conversion === 'beside' && present.some(name)",
         tests: [
           instanceTest(
-            'catalog/make/restore-attributes.test.ts',
+            'catalog/index-attributes.test.ts',
             'an index that one shard has lost is built there and made unique on all: beside %s',
           ),
           integrationTest(

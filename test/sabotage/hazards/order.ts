@@ -112,11 +112,11 @@ export const orderHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'moved chunks, in the comparison of catalogs',
-        file: instance('catalog/catalog-changes.ts'),
+        file: instance('catalog/compare-catalogs.ts'),
         symbol: 'sameOwners',
         find: 'return owners(a) === owners(b);',
         replace: 'return owners(a) === owners(b) || true;',
-        tests: [instanceTest('catalog/plan/compare-catalogs.test.ts', 'distinguishes moved chunks from splits')],
+        tests: [instanceTest('catalog/compare-catalogs.test.ts', 'distinguishes moved chunks from splits')],
       },
       {
         takesOut: 'the error of its own for moved chunks',
@@ -195,33 +195,33 @@ export const orderHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the plain form',
-        file: instance('catalog/plan/index-plan.ts'),
+        file: instance('catalog/index-plan.ts'),
         symbol: 'deferAttributes',
         find: 'index.unique === true && !keepsUnique(index);',
         replace: 'index.unique === true && !keepsUnique(index) && index.name === undefined;',
         tests: [
           instanceTest(
-            'catalog/make/create-collections.test.ts',
+            'catalog/create-collections.test.ts',
             'builds unique indexes plain under another name, TTL disabled, hidden visible',
           ),
         ],
       },
       {
         takesOut: 'the conversion to unique at the commit',
-        file: instance('catalog/make/restore-attributes.ts'),
+        file: instance('catalog/index-attributes.ts'),
         symbol: 'restoreAttributes',
         find: 'restoreUnique(restoring, collection));',
         replace: 'Promise.resolve([restoreUnique, collection].slice(2) as never[]));',
         tests: [
           instanceTest(
-            'catalog/make/create-collections.test.ts',
+            'catalog/create-collections.test.ts',
             'converts every index to its final form on version %i',
           ),
         ],
       },
       {
         takesOut: 'the duplicate keys that a router passes on from its shards',
-        file: instance('catalog/unique-violation.ts'),
+        file: instance('catalog/index-attributes.ts'),
         symbol: 'repliesOf',
         find: 'Object.values(own.raw ?? {})',
         replace: 'Object.values(own.raw ?? {}).slice(0, 0)',
@@ -234,13 +234,13 @@ export const orderHazards: readonly Hazard[] = [
       },
       {
         takesOut: '`prepareUnique` before the conversion',
-        file: instance('catalog/make/restore-attributes.ts'),
+        file: instance('catalog/index-attributes.ts'),
         symbol: 'makeUnique',
         find: 'await changeIndex(restoring, plan, { name, prepareUnique: true });',
         replace: '',
         tests: [
           instanceTest(
-            'catalog/make/create-collections.test.ts',
+            'catalog/create-collections.test.ts',
             'converts every index to its final form on version %i',
           ),
         ],

@@ -2,7 +2,7 @@ import type { Hazard } from '../hazard.js';
 import { instance, instanceTest, integrationTest } from '../places.js';
 
 const movedAndBack = instanceTest(
-  'catalog/plan/compare-catalogs.test.ts',
+  'catalog/compare-catalogs.test.ts',
   'finds chunks that moved there and back, but no splits, merges, renames or entries without versions',
 );
 const thereAndBack = integrationTest(
@@ -10,7 +10,7 @@ const thereAndBack = integrationTest(
   'a chunk that has moved there and back ends the migration by name %s',
 );
 const keepsOrder = instanceTest(
-  'catalog/read/read-catalog.test.ts',
+  'catalog/read-catalog.test.ts',
   'keeps the order of fields with numeric names wherever it matters, also when stored',
 );
 
@@ -215,20 +215,20 @@ export const shardingHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'what `movePrimary` leaves where it is',
-        file: instance('catalog/read/read-sharding.ts'),
+        file: instance('catalog/read-sharding.ts'),
         symbol: 'openPlacementReader',
         find: 'return { sharding: null, primaryShard: chunks[0]?.shard ?? primary.primaryShard };',
         replace: 'return { sharding: null, ...primary, primaryShard: chunks[0]?.shard ?? primary.primaryShard };',
         tests: [
           instanceTest(
-            'catalog/read/read-catalog.test.ts',
+            'catalog/read-catalog.test.ts',
             'counts the changes of a primary shard for collections that follow it, not for one elsewhere',
           ),
         ],
       },
       {
         takesOut: 'the versions and times of chunks',
-        file: instance('catalog/catalog-changes.ts'),
+        file: instance('catalog/compare-catalogs.ts'),
         symbol: 'sameOwners',
         find: 'if (hasMoved(a?.chunks ?? [], b?.chunks ?? [])) return false;',
         replace: 'void hasMoved;',
@@ -236,7 +236,7 @@ export const shardingHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the time since which a chunk belongs to its shard, so that a rename counts as a move',
-        file: instance('catalog/chunk-ranges.ts'),
+        file: instance('catalog/distribution.ts'),
         symbol: 'hasMoved',
         find: '(chunk.version?.t ?? 0) > version.t && chunk.ownedSince?.greaterThan(ownedSince) !== false',
         replace: '(chunk.version?.t ?? 0) > version.t',
@@ -250,7 +250,7 @@ export const shardingHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the versions of databases',
-        file: instance('catalog/catalog-changes.ts'),
+        file: instance('catalog/compare-catalogs.ts'),
         symbol: 'entryChanges',
         find: '|| hasReturned(before, entry)',
         replace: '|| (hasReturned(before, entry) && false)',
@@ -276,7 +276,7 @@ export const shardingHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the bytes of bounds',
-        file: instance('catalog/read/decode-catalog.ts'),
+        file: instance('catalog/catalog-bytes.ts'),
         symbol: 'decodeConfigDocument',
         find: 'plain[bound] = Buffer.from(readDocument(bytes, element));',
         replace: 'plain[bound] = Buffer.from(BSON.serialize(plain[bound] as Document));',
@@ -284,7 +284,7 @@ export const shardingHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the order of keys',
-        file: instance('catalog/read/decode-catalog.ts'),
+        file: instance('catalog/catalog-bytes.ts'),
         symbol: 'decodeKey',
         find:
           'return new Map([...elementsOf(bytes)].map((element) => [element.name, plainValue(rawValue(bytes, ' +
@@ -297,7 +297,7 @@ export const shardingHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the order within filters, validators and pipelines',
-        file: instance('catalog/read/decode-catalog.ts'),
+        file: instance('catalog/catalog-bytes.ts'),
         symbol: 'exactValue',
         find: 'return isLossless(value) ? losslessValue(value) : ownedValue(value);',
         replace:
@@ -306,7 +306,7 @@ export const shardingHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the bytes of bounds that are stored',
-        file: instance('catalog/stored-catalog.ts'),
+        file: instance('catalog/catalog-bytes.ts'),
         symbol: 'restoredEntry',
         find: 'chunk[bound] = boundIn(raw[position] ?? noDocument, bound);',
         replace:
@@ -315,20 +315,20 @@ export const shardingHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the joining of ranges at bounds that the driver cannot write',
-        file: instance('catalog/plan/distribution.ts'),
+        file: instance('catalog/distribution.ts'),
         symbol: 'isSendable',
         find: 'if (!isLossless(new RawValue(elementType.document, bound))) return false;',
         replace: 'if (!isLossless(new RawValue(elementType.document, bound)) && bound.length === 0) return false;',
         tests: [
           instanceTest(
-            'catalog/plan/distribution.test.ts',
+            'catalog/distribution.test.ts',
             'keeps the bytes of bounds, and joins ranges that meet at one that the driver cannot write',
           ),
         ],
       },
       {
         takesOut: 'the refusal of definitions that the driver cannot write',
-        file: instance('catalog/read/unsupported-collections.ts'),
+        file: instance('catalog/unsupported-collections.ts'),
         symbol: 'refuseUnsupported',
         find: 'if (unsendable.length > 0) {',
         replace: 'if (unsendable.length > 1000) {',

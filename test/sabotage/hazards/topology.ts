@@ -160,13 +160,13 @@ export const topologyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the word of the config servers',
-        file: instance('catalog/read/read-sharding.ts'),
+        file: instance('catalog/read-sharding.ts'),
         symbol: 'isShardedAs',
         find: 'return row !== undefined && row.dropped !== true',
         replace: 'return row === undefined && row !== undefined && row.dropped !== true',
         tests: [
           instanceTest(
-            'catalog/read/read-sharding.test.ts',
+            'catalog/read-sharding.test.ts',
             'a collection is sharded under the name that the config servers have',
           ),
         ],
@@ -184,7 +184,7 @@ export const topologyHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the primary for catalogs',
-        file: instance('catalog/read/read-cursor.ts'),
+        file: instance('catalog/list-namespaces.ts'),
         symbol: 'readCursor',
         find: ', primary: true }',
         replace: ' }',

@@ -103,12 +103,12 @@ export const waitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look at index builds',
-        file: instance('catalog/make/watched-build.ts'),
+        file: instance('catalog/index-builds.ts'),
         symbol: 'watchedBuild',
         find: '(await isBuilding(over).catch(() => true))',
         replace: '(await isBuilding(over).catch(() => true)) === over.aborted',
         tests: [
-          instanceTest('catalog/make/watched-build.test.ts', 'is waited for while it builds, or while nobody can say'),
+          instanceTest('catalog/index-builds.test.ts', 'is waited for while it builds, or while nobody can say'),
         ],
       },
     ],

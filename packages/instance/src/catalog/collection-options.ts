@@ -1,8 +1,7 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
-import { canonicalText } from './canonical-text.js';
+import { canonicalText, withoutFields } from './definition.js';
 import { type CatalogEntry, namespaceOf } from './namespace.js';
-import { withoutFields } from './without-fields.js';
 
 /** Options of `create` that mean the same on every cluster. Others belong to one server's storage or history. */
 const PORTABLE_OPTIONS: ReadonlySet<string> = new Set([
@@ -114,4 +113,15 @@ function comparableOptions(entry: CatalogEntry, form: 'temporary' | 'final'): Do
 
 function isEmptyDocument(value: unknown): boolean {
   return value instanceof Map && value.size === 0;
+}
+
+/**
+ * Whether the server deletes documents of a collection itself: by a TTL index, or by the age limit of a clustered
+ * collection.
+ */
+export function expires({ indexes, options }: Pick<CatalogEntry, 'indexes' | 'options'>): boolean {
+  return (
+    options.expireAfterSeconds !== undefined ||
+    indexes.some(({ expireAfterSeconds }) => expireAfterSeconds !== undefined)
+  );
 }

@@ -2,9 +2,9 @@ import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
 import { RawValue } from '../bson/scan.js';
 import { isWellFormed } from '../bson/utf8.js';
-import { canonicalText } from './canonical-text.js';
+import { canonicalText } from './definition.js';
 import { portableCollation } from './collection-options.js';
-import { type KeyPattern, keyOf, sameKey } from './key-pattern.js';
+import { type KeyPattern, keyPattern, sameKey } from './namespace.js';
 
 /** Servers refuse more indexes of one collection, that of `_id` included (67, CannotCreateIndex). */
 export const indexesMax = 64;
@@ -88,8 +88,8 @@ export function portableIndex(namespace: string, index: Document): { index: Docu
   if (dropped.length > 0) warn('indexAttributeDropped', `is built without ${dropped.join(', ')}`);
   if (typeof index.v === 'number' && index.v < INDEX_VERSION)
     warn('indexVersionRaised', `has version ${index.v} and is built with version ${INDEX_VERSION}`);
-  portable.key = portableKey(keyOf(index));
-  if (!sameKey(keyOf(portable), keyOf(index)))
+  portable.key = portableKey(keyPattern(index));
+  if (!sameKey(keyPattern(portable), keyPattern(index)))
     warn('indexDirectionNormalised', 'has legacy directions, which are built as ascending');
   if ('collation' in portable) portable.collation = portableCollation(portable.collation as Document);
   if ('expireAfterSeconds' in portable) {
@@ -102,7 +102,7 @@ export function portableIndex(namespace: string, index: Document): { index: Docu
 
 /** The reason why the destination cannot have an index in its source form, or null. */
 export function indexObstacle(index: Document): string | null {
-  const fields = [...keyOf(index)];
+  const fields = [...keyPattern(index)];
   if (fields.some(([, value]) => value === 'geoHaystack')) return 'geoHaystack indexes ended with version 4.4';
   if (!fields.every(([field]) => isWellFormed(field))) return 'a field name in its key is not valid UTF-8';
   if (Object.values(index).some((value) => value instanceof RawValue))
@@ -139,7 +139,7 @@ export function buildSpecification(index: Document, collectionCollation: unknown
  * them only in `weights`.
  */
 function writtenKey(index: Document): KeyPattern {
-  const key = keyOf(index);
+  const key = keyPattern(index);
   const textFields = [...((index.weights as KeyPattern | undefined) ?? new Map<string, unknown>()).keys()];
   if (!key.has('_fts') || textFields.length === 0) return key;
   const fields = [...key].flatMap(([field, value]): [string, unknown][] => {

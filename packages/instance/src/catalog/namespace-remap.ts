@@ -3,7 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Namespace } from '../cluster/node-client.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 import { isReservedCollection, isReservedDatabase, type NamespaceFilter } from './namespace-filter.js';
-import { viewSources } from './view-sources.js';
+import { viewSources } from './views.js';
 
 /**
  * The only place where a namespace of the source becomes one of the destination, and back. One to one: two namespaces

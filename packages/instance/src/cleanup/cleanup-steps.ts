@@ -9,7 +9,7 @@ import { swapsOf } from '../store/reversal.js';
 import type { MigrationRecord, MigrationRecords } from '../store/migration-record.js';
 import { SessionFence } from '../store/fence.js';
 import type { TaskRecords } from '../store/task-record.js';
-import { type LeftoverZones, removeLeftoverZones } from './leftover-zones.js';
+import { type OwnZones, removeOwnZones } from '../catalog/place-chunks.js';
 
 /** One step of a cleanup: its title, and what it does. Each step may be repeated. */
 export interface CleanupStep {
@@ -28,7 +28,7 @@ export interface Remains {
   other: ClusterClient | null;
   records: MigrationRecords;
   tasks: TaskRecords;
-  zones: LeftoverZones;
+  zones: OwnZones;
   /** Names of the collections of the metadata database on either cluster. */
   metadata: { home: readonly string[]; other: readonly string[] };
   retrying: Retrying;
@@ -54,7 +54,7 @@ export function cleanupSteps(remains: Remains): CleanupStep[] {
   if (zones.ranges.length + zones.shards.length > 0) {
     steps.push({
       description: `Remove ${zones.ranges.length} zone ranges of Convoy from ${destination.name}.`,
-      run: (signal) => removeLeftoverZones(destination, zones, signal),
+      run: (signal) => removeOwnZones(destination, zones, signal),
     });
   }
   steps.push(...dropSteps(remains));

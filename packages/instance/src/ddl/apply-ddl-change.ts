@@ -1,6 +1,6 @@
-import { createCollections } from '../catalog/make/create-collections.js';
-import type { DestinationPlan } from '../catalog/plan/destination-plan.js';
-import { listCollections } from '../catalog/read/list-namespaces.js';
+import { createCollections } from '../catalog/create-collections.js';
+import type { DestinationPlan } from '../catalog/destination-plan.js';
+import { listCollections } from '../catalog/list-namespaces.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
 import type { Namespace } from '../cluster/node-client.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';

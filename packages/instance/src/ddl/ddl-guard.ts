@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { CatalogChange } from '../catalog/catalog-changes.js';
+import type { CatalogChange } from '../catalog/compare-catalogs.js';
 import { nameSome } from '../catalog/name-some.js';
 import { namespaceOf } from '../catalog/namespace.js';
 

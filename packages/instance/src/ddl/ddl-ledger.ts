@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '../catalog/namespace.js';
 import { highestTime } from '../cluster/cluster-time.js';
-import { restoredEntry, storedEntry } from '../catalog/stored-catalog.js';
+import { restoredEntry, storedEntry } from '../catalog/catalog-bytes.js';
 import type { DdlChange, DdlJournal, FoundDdlChange } from '../store/ddl-journal.js';
 import { Condition, SerialQueue } from '../async/waiting.js';
 import { FollowedCollections } from './followed-collections.js';

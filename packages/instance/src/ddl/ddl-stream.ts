@@ -1,5 +1,5 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
-import { uuidHex } from '../catalog/read/decode-catalog.js';
+import { uuidHex } from '../catalog/catalog-bytes.js';
 import {
   openChangeStream,
   ownPlace,

@@ -1,8 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document } from 'mongodb';
-import { betweenBuilds, type BuildsUnderWay } from '../catalog/make/builds-under-way.js';
-import type { SkipIndex } from '../catalog/make/index-building.js';
-import { listCollections, type ListedNamespace } from '../catalog/read/list-namespaces.js';
+import { betweenBuilds, type BuildsUnderWay } from '../catalog/index-builds.js';
+import type { SkipIndex } from '../catalog/build-indexes.js';
+import { listCollections, type ListedNamespace } from '../catalog/list-namespaces.js';
 import { namespaceOf } from '../catalog/namespace.js';
 import { classify, codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';

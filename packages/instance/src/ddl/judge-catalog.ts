@@ -1,4 +1,4 @@
-import { type CatalogChange, catalogChanges } from '../catalog/catalog-changes.js';
+import { type CatalogChange, catalogChanges } from '../catalog/compare-catalogs.js';
 import { optionDifferences } from '../catalog/collection-options.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';

@@ -1,10 +1,16 @@
 import type { Document } from 'mongodb';
-import { buildIndexes, changeIndex, isBuiltAs, sendCreateIndexes } from '../catalog/make/build-indexes.js';
-import { dropIndex } from '../catalog/make/drop-index.js';
-import type { IndexBuilding, MayPass } from '../catalog/make/index-building.js';
-import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
+import {
+  buildIndexes,
+  changeIndex,
+  dropIndex,
+  type IndexBuilding,
+  isBuiltAs,
+  type MayPass,
+  sendCreateIndexes,
+} from '../catalog/build-indexes.js';
+import type { CollectionPlan } from '../catalog/destination-plan.js';
 import { indexesMax, indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from '../catalog/index-spec.js';
-import { isIdKey, supportingIndex } from '../catalog/plan/index-plan.js';
+import { isIdKey, supportingIndex } from '../catalog/index-plan.js';
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { serverErrorCode, codeOf } from '../cluster/failure.js';
 import { type LedDestination, meaning } from './destination-collections.js';

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
-import { betweenBuilds } from '../catalog/make/builds-under-way.js';
+import { betweenBuilds } from '../catalog/index-builds.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
 import { type LedDestination, meaning } from './destination-collections.js';
 

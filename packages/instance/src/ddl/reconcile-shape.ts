@@ -1,9 +1,9 @@
 import { isConvoyError } from '@convoy/api/errors/convoy-error';
-import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/plan/destination-plan.js';
-import { holdsDocuments } from '../catalog/read/holds-documents.js';
+import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/destination-plan.js';
+import { hasAnyDocument } from '../catalog/list-namespaces.js';
 import { mapBounded } from '../async/together.js';
-import type { MayPass } from '../catalog/make/index-building.js';
-import { type IndexBuildProgress, IndexBuilds } from '../catalog/make/index-builds.js';
+import type { MayPass } from '../catalog/build-indexes.js';
+import { type IndexBuildProgress, IndexBuilds } from '../catalog/index-builds.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { codeOf, isRefusedByDocument, serverErrorCode } from '../cluster/failure.js';
 import type { DdlLedger } from './ddl-ledger.js';
@@ -105,7 +105,7 @@ async function dropStray(
   if (deps.pairs.isRecorded(uuid)) return;
   const listed = await findByUuid(deps, database, uuid, signal);
   if (listed?.name !== name) return;
-  if (!(await holdsDocuments(deps.destination.router, listed, signal))) await drop(deps, listed, signal);
+  if (!(await hasAnyDocument(deps.destination.router, listed, signal))) await drop(deps, listed, signal);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
-import { createCollection } from '../catalog/make/create-collection.js';
-import { namingView } from '../catalog/view-refusal.js';
-import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
+import { createCollection } from '../catalog/create-collections.js';
+import { namingView } from '../catalog/views.js';
+import type { CollectionPlan } from '../catalog/destination-plan.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { type LedDestination, drop } from './destination-collections.js';
 

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../catalog/namespace.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
-import { readCursor } from '../catalog/read/read-cursor.js';
+import { readCursor } from '../catalog/list-namespaces.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 
 /** Where a database stores the functions of its users. */

@@ -1,6 +1,6 @@
-import { listCollections } from '../catalog/read/list-namespaces.js';
-import { readCollectionByUuid } from '../catalog/read/read-catalog.js';
-import { isShardedAs, isUnsplittable } from '../catalog/read/read-sharding.js';
+import { listCollections } from '../catalog/list-namespaces.js';
+import { readCollectionByUuid } from '../catalog/read-catalog.js';
+import { isShardedAs, isUnsplittable } from '../catalog/read-sharding.js';
 import { timeAboveAll } from '../cluster/cluster-time.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { Retrying } from '../async/retry.js';

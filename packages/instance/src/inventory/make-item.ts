@@ -1,7 +1,7 @@
 import { type Document, MongoServerError } from 'mongodb';
 import { losslessDocument } from '../bson/sent-value.js';
-import { setZone } from '../catalog/make/place-chunks.js';
-import { readConfig } from '../catalog/read/read-sharding.js';
+import { setZone } from '../catalog/place-chunks.js';
+import { readConfig } from '../catalog/read-sharding.js';
 import { codeOf, duplicateKeyCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { Payload, ZoneRange } from './item.js';

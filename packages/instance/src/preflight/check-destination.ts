@@ -1,16 +1,17 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import {
+  hasAnyDocument,
   listCollections,
   listDatabaseNames,
   type ListedNamespace,
   listNamespaces,
-} from '../catalog/read/list-namespaces.js';
-import { holdsDocuments } from '../catalog/read/holds-documents.js';
+} from '../catalog/list-namespaces.js';
 import { mapBounded } from '../async/together.js';
 import { optionDifferences } from '../catalog/collection-options.js';
 import { type Catalog, namespaceFrom, namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
-import { readConfig } from '../catalog/read/read-sharding.js';
+import { readConfig } from '../catalog/read-sharding.js';
+import { isOwnZone } from '../catalog/place-chunks.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { nameSome } from '../catalog/name-some.js';
 
@@ -42,7 +43,7 @@ export async function checkDestination(
   checkForms(present, sourceCatalog);
   const collections = present.filter((row) => row.type === 'collection');
   const full = await mapBounded(collections, COLLECTIONS_PARALLEL, (row) =>
-    holdsDocuments(destination.router, row, signal),
+    hasAnyDocument(destination.router, row, signal),
   );
   const names = collections.filter((_, position) => full[position]).map(namespaceOf);
   if (names.length > 0) {
@@ -103,7 +104,7 @@ function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog)
 async function checkZones(destination: ClusterClient, filter: NamespaceFilter, signal: AbortSignal): Promise<void> {
   const ranges = await readConfig(destination.router, { find: 'tags', filter: {} }, signal);
   const names = ranges
-    .filter((range) => !String(range.tag).startsWith('convoy_'))
+    .filter((range) => !isOwnZone(String(range.tag)))
     .map((range) => String(range.ns))
     .filter((namespace) => isIncluded(filter, namespace));
   if (names.length === 0) return;

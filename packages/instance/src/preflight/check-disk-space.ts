@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { listDatabaseNames } from '../catalog/read/list-namespaces.js';
+import { listDatabaseNames } from '../catalog/list-namespaces.js';
 import type { Catalog } from '../catalog/namespace.js';
 import { isReservedDatabase } from '../catalog/namespace-filter.js';
 import type { ClusterClient } from '../cluster/node-client.js';

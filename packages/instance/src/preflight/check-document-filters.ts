@@ -1,6 +1,6 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { cappedWithFilter, parseDocumentFilter } from '../catalog/document-filter.js';
+import { cappedWithFilter, parseDocumentFilter } from '../catalog/namespace-filter.js';
 import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import { serverErrorCode, codeOf, failureName } from '../cluster/failure.js';
 import { matchingAll } from '../cluster/reads.js';

@@ -1,10 +1,10 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { nameSome } from '../catalog/name-some.js';
 import { namespaceOf } from '../catalog/namespace.js';
-import { type ChosenIndex, type IndexChoices, withChosenIndexes } from '../catalog/plan/chosen-indexes.js';
-import type { CatalogReport } from '../catalog/read/read-catalog.js';
-import { storedEntry } from '../catalog/stored-catalog.js';
-import { refuseTimeSeries, refuseUnsupported } from '../catalog/read/unsupported-collections.js';
+import { type ChosenIndex, type IndexChoices, withChosenIndexes } from '../catalog/chosen-indexes.js';
+import type { CatalogReport } from '../catalog/read-catalog.js';
+import { storedEntry } from '../catalog/catalog-bytes.js';
+import { refuseTimeSeries, refuseUnsupported } from '../catalog/unsupported-collections.js';
 
 /** The part of a document's 16 MB that chunks may use; the rest is for the entry's other fields. */
 const ENTRY_BYTES_MAX = 15 * 2 ** 20;

@@ -4,15 +4,14 @@ import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { nameSome } from '../catalog/name-some.js';
-import { type ChosenIndex, chosenWarning, describeChosen } from '../catalog/plan/chosen-indexes.js';
-import { finalIndexScope } from '../catalog/plan/index-scope.js';
-import { type DestinationPlan, planDestination } from '../catalog/plan/destination-plan.js';
+import { type ChosenIndex, chosenWarning, describeChosen } from '../catalog/chosen-indexes.js';
+import { finalIndexScope } from '../catalog/index-plan.js';
+import { applyShardingEntries, type DestinationPlan, planDestination } from '../catalog/destination-plan.js';
 import type { Catalog } from '../catalog/namespace.js';
 import { compileNamespaceFilter, compileSelectors, type NamespaceFilter } from '../catalog/namespace-filter.js';
 import { compileNamespaceRemap, type NamespaceRemap, noRemap, refuseUnmappable } from '../catalog/namespace-remap.js';
-import type { CatalogReport } from '../catalog/read/read-catalog.js';
-import { withSampledRanges } from '../catalog/read/sample-ranges.js';
-import { applyShardingEntries } from '../catalog/plan/sharding-plan.js';
+import { type CatalogReport, readSettledCatalog } from '../catalog/read-catalog.js';
+import { withSampledRanges } from '../catalog/distribution.js';
 import { inventoryOf, readBoth } from '../inventory/take-inventory.js';
 import { type Clock, systemClock } from '../async/clock.js';
 import type { ClusterClient } from '../cluster/node-client.js';
@@ -36,7 +35,6 @@ import { checkVerification, describeVerification } from './check-verification.js
 import { checkViews } from './check-views.js';
 import { type Advice, Examination, warning } from './examination.js';
 import type { CheckName, PreflightReport } from './report.js';
-import { readSettledCatalog } from './settled-catalog.js';
 
 export interface StartCheck {
   source: ClusterClient;

@@ -4,7 +4,7 @@ import { mapBounded } from '../async/together.js';
 import { nameSome } from '../catalog/name-some.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
-import { isViewRefusal } from '../catalog/view-refusal.js';
+import { isViewRefusal } from '../catalog/views.js';
 import { codeOf, failureName } from '../cluster/failure.js';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 

@@ -1,10 +1,10 @@
 import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
 import { remapText } from '@convoy/api/contract/namespace-remap';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { namespaceOf, type Catalog, type CatalogEntry } from '../catalog/namespace.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { nameSome } from '../catalog/name-some.js';
 import { compileNamespaceFilter } from '../catalog/namespace-filter.js';
-import { viewSources } from '../catalog/view-sources.js';
+import { viewSources } from '../catalog/views.js';
 
 /**
  * The parts of a list like `includeNamespaces` that select nothing of a catalog, in words: whole elements, and single

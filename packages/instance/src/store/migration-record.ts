@@ -3,7 +3,7 @@ import { optionsDifference, optionsDigest } from '@convoy/api/contract/options-d
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ErrorName } from '@convoy/api/errors/table';
 import type { Document, Timestamp } from 'mongodb';
-import type { SkippedIndex } from '../catalog/plan/skipped-index.js';
+import type { SkippedIndex } from '../catalog/index-plan.js';
 import type { FleetCommands } from './fleet-commands.js';
 import type { Metadata } from './metadata.js';
 

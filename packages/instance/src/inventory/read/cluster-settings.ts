@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { documentElement } from '../raw-fields.js';
-import { readCursor } from '../../catalog/read/read-cursor.js';
+import { readCursor } from '../../catalog/list-namespaces.js';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { isAtLeast } from '../../cluster/topology.js';
 import { mapBounded } from '../../async/together.js';

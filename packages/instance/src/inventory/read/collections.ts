@@ -1,5 +1,5 @@
 import { compileNamespaceFilter } from '../../catalog/namespace-filter.js';
-import { listCollections, listNamespaces, type ListedNamespace } from '../../catalog/read/list-namespaces.js';
+import { listCollections, type ListedNamespace, listNamespaces } from '../../catalog/list-namespaces.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type Item, listedItem, type Scope } from '../item.js';
 

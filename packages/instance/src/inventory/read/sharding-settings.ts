@@ -1,12 +1,10 @@
 import type { Document } from 'mongodb';
 import { nameSome } from '../../catalog/name-some.js';
 import { isReservedDatabase } from '../../catalog/namespace-filter.js';
-import { readConfig } from '../../catalog/read/read-sharding.js';
+import { isOwnZone } from '../../catalog/place-chunks.js';
+import { readConfig } from '../../catalog/read-sharding.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { clusterScope, type Item, listedItem, type Scope, type ZoneRange } from '../item.js';
-
-/** Zones of this prefix are Convoy's own while it creates a collection. */
-const ownPrefix = 'convoy_';
 
 const megabyte = 2 ** 20;
 
@@ -30,7 +28,7 @@ export async function readZones({ router, kind }: ClusterClient, signal: AbortSi
 function rangesByNamespace(tags: readonly Document[]): ReadonlyMap<string, ZoneRange[]> {
   const ranges = new Map<string, ZoneRange[]>();
   for (const { ns, min, max, tag } of tags as { ns: string; min: Uint8Array; max: Uint8Array; tag: string }[]) {
-    if (tag.startsWith(ownPrefix)) continue;
+    if (isOwnZone(tag)) continue;
     ranges.set(ns, [...(ranges.get(ns) ?? []), { min, max, zone: tag }]);
   }
   return ranges;
@@ -39,7 +37,7 @@ function rangesByNamespace(tags: readonly Document[]): ReadonlyMap<string, ZoneR
 function shardsByZone(shards: readonly Document[]): ReadonlyMap<string, string[]> {
   const zones = new Map<string, string[]>();
   for (const { _id, tags = [] } of shards as unknown as { _id: string; tags?: string[] }[])
-    for (const zone of tags) if (!zone.startsWith(ownPrefix)) zones.set(zone, [...(zones.get(zone) ?? []), _id].sort());
+    for (const zone of tags) if (!isOwnZone(zone)) zones.set(zone, [...(zones.get(zone) ?? []), _id].sort());
   return zones;
 }
 

@@ -3,7 +3,7 @@ import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { Inventory } from '@convoy/api/contract/inventory';
 import { type QuestionTopic, questionTopics, type StartQuestion } from '@convoy/api/fleet/start-question';
 import { namedFailure } from '../../cluster/named-failure.js';
-import { listSource } from '../../catalog/read/list-source.js';
+import { listSource } from '../../catalog/list-namespaces.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { binaryVersion } from '../../cluster/topology.js';
 import { writeBlockVersion } from '../../cluster/write-block.js';

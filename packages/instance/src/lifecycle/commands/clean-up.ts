@@ -2,7 +2,7 @@ import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { checkMembers } from '../../cleanup/member-check.js';
 import { type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
-import { findLeftoverZones } from '../../cleanup/leftover-zones.js';
+import { findOwnZones } from '../../catalog/place-chunks.js';
 import { asUnavailable, UnreachableClusterError } from '../../cluster/connection-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type Retrying, retryingFor } from '../../async/retry.js';
@@ -14,7 +14,7 @@ import { TaskRecords } from '../../store/task-record.js';
 import { homeOf, swapsOf } from '../../store/reversal.js';
 import { type ClusterName, connectConfigured } from '../migration/clusters.js';
 import { setOrExplain } from '../migration/write-blocks.js';
-import { listCollections } from '../../catalog/read/list-namespaces.js';
+import { listCollections } from '../../catalog/list-namespaces.js';
 import { isNetworkFailure } from '../../cluster/failure.js';
 import { refuseUnreadable, release } from '../migration/release.js';
 
@@ -66,7 +66,7 @@ export async function cleanUp(
       home: await metadataOn(home, signal),
       other: other === null ? [] : await metadataOn(other, signal),
     };
-    const zones = await findLeftoverZones(sides.destination, signal);
+    const zones = await findOwnZones(sides.destination, signal);
     const allowWrites = (cluster: ClusterClient, attempt: AbortSignal) => setOrExplain(cluster, false, attempt);
     const steps = cleanupSteps({
       record,

@@ -1,4 +1,4 @@
-import type { BuildUnderWay } from '../../catalog/make/builds-under-way.js';
+import type { BuildUnderWay } from '../../catalog/index-builds.js';
 import { nameSome } from '../../catalog/name-some.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { membersAway } from '../../cluster/topology.js';
@@ -11,9 +11,9 @@ import type { ClusterClient } from '../../cluster/node-client.js';
 import type { Retrying } from '../../async/retry.js';
 import { runningBuilds } from '../../cluster/current-operations.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { SkipIndex } from '../../catalog/make/index-building.js';
+import type { SkipIndex } from '../../catalog/build-indexes.js';
 import { isIdIndex, portableIndex } from '../../catalog/index-spec.js';
-import { skipOf, type SkippedIndex } from '../../catalog/plan/skipped-index.js';
+import { skipOf, type SkippedIndex } from '../../catalog/index-plan.js';
 
 /** Interval between looks at the builds. */
 const look_ms = 500;

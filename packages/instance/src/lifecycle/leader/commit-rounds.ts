@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { type CatalogDifference, compareCatalogs } from '../../catalog/plan/compare-catalogs.js';
+import { type CatalogDifference, compareCatalogs } from '../../catalog/compare-catalogs.js';
 import type { Catalog } from '../../catalog/namespace.js';
-import { storedEntry } from '../../catalog/stored-catalog.js';
+import { storedEntry } from '../../catalog/catalog-bytes.js';
 import { secondsOf, timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import { refuseFunctionChanges } from '../../ddl/server-functions.js';
 import type { CommitRound, MigrationRecord } from '../../store/migration-record.js';

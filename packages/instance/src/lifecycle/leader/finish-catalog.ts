@@ -1,20 +1,18 @@
 import { storedValue } from '../../bson/sent-value.js';
-import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
+import { restoreAttributes, UniqueIndexViolated } from '../../catalog/index-attributes.js';
 import { heldWarning, isHeld } from '../migration/migration-view.js';
 import { type LeaderDependencies, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
 import { recordWarning } from '../migration/recorded-warnings.js';
 import { noteDifferences, sourceNameOf } from '../migration/mismatches.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { type CatalogDifference, compareCatalogs } from '../../catalog/plan/compare-catalogs.js';
+import { type CatalogDifference, compareCatalogs } from '../../catalog/compare-catalogs.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
-import { restoreAttributes } from '../../catalog/make/restore-attributes.js';
-import { storedEntry } from '../../catalog/stored-catalog.js';
+import { storedEntry } from '../../catalog/catalog-bytes.js';
 import { storeEntries } from '../../store/task-storage.js';
 import { stepDone } from '../migration/steps.js';
 import { comparisonOf, planOf, readDestinationCatalog } from '../migration/migration-catalogs.js';
-import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
-import { neededIndex } from '../../catalog/plan/index-plan.js';
-import { skippedIndexOf } from '../../catalog/plan/skipped-index.js';
+import type { DestinationPlan } from '../../catalog/destination-plan.js';
+import { neededIndex, skippedIndexOf } from '../../catalog/index-plan.js';
 import { skipping } from './builds.js';
 
 /**

@@ -1,10 +1,8 @@
 import type { Catalog, InconsistentIndex } from '../../catalog/namespace.js';
-import { chosenWarning, describeChosen, withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
-import { describeLeftOut, timeSeriesWarning } from '../../catalog/read/left-out.js';
-import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
-import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
+import { chosenWarning, describeChosen, withChosenIndexes } from '../../catalog/chosen-indexes.js';
+import { describeLeftOut, refuseUnsupported, timeSeriesWarning } from '../../catalog/unsupported-collections.js';
+import { type CatalogReport, readCatalogReport, readSettledCatalog } from '../../catalog/read-catalog.js';
 import { blindViewsWarning, describeBlindViews } from '../../preflight/match-filter.js';
-import { readSettledCatalog } from '../../preflight/settled-catalog.js';
 import { filterOf, type LeaderDependencies } from '../migration/migration-dependencies.js';
 import { recordWarning } from '../migration/recorded-warnings.js';
 import { forgetSkipped } from './builds.js';

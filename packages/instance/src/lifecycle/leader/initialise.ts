@@ -1,11 +1,11 @@
 import type { Warning } from '@convoy/api/contract/progress';
-import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
+import type { DestinationPlan } from '../../catalog/destination-plan.js';
 import { mapBounded } from '../../async/together.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
-import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
+import { withSampledRanges } from '../../catalog/distribution.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
-import { storedEntry } from '../../catalog/stored-catalog.js';
+import { storedEntry } from '../../catalog/catalog-bytes.js';
 import { isAutoMergerOff, readBalancer, restoreBalancer as startAgain, stopBalancer } from '../../cluster/balancer.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
@@ -25,13 +25,12 @@ import {
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { compareCatalogs } from '../../catalog/plan/compare-catalogs.js';
-import type { CreatedCollection } from '../../catalog/make/create-collection.js';
-import { createCollections } from '../../catalog/make/create-collections.js';
-import { holdsDocuments } from '../../catalog/read/holds-documents.js';
+import { compareCatalogs } from '../../catalog/compare-catalogs.js';
+import { createCollections, type CreatedCollection } from '../../catalog/create-collections.js';
+import { hasAnyDocument } from '../../catalog/list-namespaces.js';
 import { drop } from '../../ddl/destination-collections.js';
 import { skipping } from './builds.js';
-import { deferAttributes } from '../../catalog/make/defer-attributes.js';
+import { deferAttributes } from '../../catalog/index-attributes.js';
 import {
   absentRequests,
   comparisonOf,
@@ -288,7 +287,7 @@ async function clearLeavings(deps: LeaderDependencies, catalog: Catalog, signal:
   for (const entry of found) {
     if (
       !unlike.has(namespaceOf(entry)) ||
-      (entry.type === 'collection' && (await holdsDocuments(destination.router, entry, signal)))
+      (entry.type === 'collection' && (await hasAnyDocument(destination.router, entry, signal)))
     )
       continue;
     await drop({ destination, confirm }, entry, signal);

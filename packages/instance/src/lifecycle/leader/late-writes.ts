@@ -10,7 +10,7 @@ import {
 } from '../migration/migration-dependencies.js';
 import { movedCatalog } from '../migration/migration-catalogs.js';
 import { untilOrFor } from '../migration/migration-watch.js';
-import { expires } from '../../catalog/expires.js';
+import { expires } from '../../catalog/collection-options.js';
 import { openTransactions } from '../../cluster/current-operations.js';
 import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
 import { allTasks, type MigrationView } from '../migration/migration-view.js';

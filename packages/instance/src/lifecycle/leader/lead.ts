@@ -1,5 +1,5 @@
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
-import { BuildsUnderWay } from '../../catalog/make/builds-under-way.js';
+import { BuildsUnderWay } from '../../catalog/index-builds.js';
 import { runTogether } from '../../async/together.js';
 import { commit } from './commit.js';
 import { drainRounds, finalTotal } from './commit-rounds.js';

@@ -1,7 +1,7 @@
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
-import { BuildsUnderWay } from '../../catalog/make/builds-under-way.js';
+import { BuildsUnderWay } from '../../catalog/index-builds.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
-import { restoredEntry, storedEntry } from '../../catalog/stored-catalog.js';
+import { restoredEntry, storedEntry } from '../../catalog/catalog-bytes.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { keepsBalancer, swapped, swapsOf } from '../../store/reversal.js';
 import { clearDirection, readStoredEntries, storeEntries } from '../../store/task-storage.js';

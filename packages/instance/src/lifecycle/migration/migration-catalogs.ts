@@ -1,10 +1,10 @@
-import { catalogChanges } from '../../catalog/catalog-changes.js';
+import { catalogChanges, type CompareOptions } from '../../catalog/compare-catalogs.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
-import { withChosenIndexes } from '../../catalog/plan/chosen-indexes.js';
-import { holdsDocuments } from '../../catalog/read/holds-documents.js';
-import { readCatalogReport } from '../../catalog/read/read-catalog.js';
-import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
+import { withChosenIndexes } from '../../catalog/chosen-indexes.js';
+import { hasAnyDocument } from '../../catalog/list-namespaces.js';
+import { readCatalogReport } from '../../catalog/read-catalog.js';
+import { refuseUnsupported } from '../../catalog/unsupported-collections.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import {
@@ -14,14 +14,12 @@ import {
   plannedIndexes,
   remapOf,
 } from './migration-dependencies.js';
-import { type DestinationPlan, planDestination } from '../../catalog/plan/destination-plan.js';
+import { applyShardingEntries, type DestinationPlan, planDestination } from '../../catalog/destination-plan.js';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { nameSome } from '../../catalog/name-some.js';
 import { isIdIndex } from '../../catalog/index-spec.js';
-import type { CompareOptions } from '../../catalog/plan/compare-catalogs.js';
-import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
-import { restoredEntry } from '../../catalog/stored-catalog.js';
+import { restoredEntry } from '../../catalog/catalog-bytes.js';
 import { Metadata } from '../../store/metadata.js';
 import { readStoredEntries } from '../../store/task-storage.js';
 import { MigrationWatch } from './migration-watch.js';
@@ -73,7 +71,7 @@ async function isEmptied(
 ): Promise<boolean> {
   const { runtime, source, destination } = clusters;
   const hasDocuments = ({ router }: ClusterClient, collection: Pick<CatalogEntry, 'database' | 'name'>) =>
-    runtime.retrying('look for documents', () => holdsDocuments(router, collection, signal), signal);
+    runtime.retrying('look for documents', () => hasAnyDocument(router, collection, signal), signal);
   if (await hasDocuments(source, entry)) return false;
   return hasDocuments(destination, remap.onDestination(entry));
 }

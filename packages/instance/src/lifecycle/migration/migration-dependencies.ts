@@ -1,8 +1,7 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import { compileNamespaceFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
 import { compileNamespaceRemap, type NamespaceRemap } from '../../catalog/namespace-remap.js';
-import type { BuildsUnderWay } from '../../catalog/make/builds-under-way.js';
-import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
+import type { BuildsUnderWay, IndexBuildProgress } from '../../catalog/index-builds.js';
 import { timeAboveAll, wakeStreams } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { DdlJournal } from '../../store/ddl-journal.js';
@@ -11,8 +10,7 @@ import { type MigrationRecord, MigrationRecords } from '../../store/migration-re
 import { type TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { MigrationWatch } from './migration-watch.js';
 import type { Runtime } from './runtime.js';
-import type { PlannedIndexes } from '../../catalog/plan/index-plan.js';
-import { finalIndexScope, type IndexScope, isBuiltAfterCopy } from '../../catalog/plan/index-scope.js';
+import { finalIndexScope, type IndexScope, isBuiltAfterCopy, type PlannedIndexes } from '../../catalog/index-plan.js';
 import type { MigrationView } from './migration-view.js';
 
 /** What the parts of one migration share within a process. */

@@ -5,7 +5,7 @@ import type { Metadata } from '../../store/metadata.js';
 import { isVerified, type MigrationRecord } from '../../store/migration-record.js';
 import { idJson } from '../../verify/standalone/described-mismatch.js';
 import { isHeld, type MigrationView } from './migration-view.js';
-import type { CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
+import type { CatalogDifference } from '../../catalog/compare-catalogs.js';
 import { namespaceFrom, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { type MigrationDependencies, remapOf } from './migration-dependencies.js';

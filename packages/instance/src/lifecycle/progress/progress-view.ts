@@ -11,7 +11,7 @@ import {
 import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
 import type { Leader } from '@convoy/api/fleet/fleet';
 import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
-import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
+import type { IndexBuildProgress } from '../../catalog/index-builds.js';
 import { missedCommands } from '../../store/fleet-commands.js';
 import { currentStepOf } from './current-step.js';
 import type { Observed } from './migration-observer.js';
@@ -20,7 +20,7 @@ import { verificationOf, type VerificationStats } from '../task/verification-sta
 import { type SourceWrites, writesWindow_seconds } from '../../apply/recent-writes.js';
 import { isReverseRequested, type MigrationView } from '../migration/migration-view.js';
 import { nameSome } from '../../catalog/name-some.js';
-import type { SkippedIndex } from '../../catalog/plan/skipped-index.js';
+import type { SkippedIndex } from '../../catalog/index-plan.js';
 import type { RetryNotice } from '../../async/retry.js';
 import type { Runtime } from '../migration/runtime.js';
 

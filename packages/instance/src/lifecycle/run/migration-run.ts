@@ -4,7 +4,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import type { Failure } from '@convoy/api/fleet/fleet';
 import { namedFailure } from '../../cluster/named-failure.js';
-import type { IndexBuildProgress } from '../../catalog/make/index-builds.js';
+import type { IndexBuildProgress } from '../../catalog/index-builds.js';
 import { listenersMax } from '../../async/together.js';
 import { swapsOf } from '../../store/reversal.js';
 import type { Metadata } from '../../store/metadata.js';

@@ -10,7 +10,7 @@ import type { RereadEntry, RereadSet } from '../../store/reread-set.js';
 import type { OwnedRecord } from './task-checkpoint.js';
 import type { FencedWriter } from '../../store/fenced-writer.js';
 import type { TaskTables } from './followed-collections.js';
-import { listCollections } from '../../catalog/read/list-namespaces.js';
+import { listCollections } from '../../catalog/list-namespaces.js';
 import { ChangeStreamReader } from '../../apply/change-stream-reader.js';
 import { CollectionAbsentError } from '../../cluster/failure.js';
 import type { PartitionTable } from '../../store/partition-table.js';

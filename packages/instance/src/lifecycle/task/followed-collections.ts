@@ -1,5 +1,5 @@
 import type { Binary } from 'mongodb';
-import { restoredEntry } from '../../catalog/stored-catalog.js';
+import { restoredEntry } from '../../catalog/catalog-bytes.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { DdlChange } from '../../store/ddl-journal.js';

@@ -1,6 +1,6 @@
 import type { Binary, Timestamp } from 'mongodb';
 import { restoredValue } from '../../bson/sent-value.js';
-import { expires } from '../../catalog/expires.js';
+import { expires } from '../../catalog/collection-options.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
 import { SerialQueue } from '../../async/waiting.js';

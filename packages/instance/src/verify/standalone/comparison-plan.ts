@@ -5,7 +5,7 @@ import type { RawValue } from '../../bson/scan.js';
 import { textOfValue, valueOfText } from '../../bson/sent-value.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
-import type { CatalogReport } from '../../catalog/read/read-catalog.js';
+import type { CatalogReport } from '../../catalog/read-catalog.js';
 import { isUnordered } from '../../catalog/task-bounds.js';
 import type { Namespace, ClusterClient } from '../../cluster/node-client.js';
 import { evenBounds, sampleIdsOrNone } from '../../cluster/sample-ids.js';

@@ -2,16 +2,16 @@ import { elementType } from '../../bson/element-type.js';
 import { elementsOf } from '../../bson/scan.js';
 import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
-import { type Catalog, namespaceFrom, namespaceOf, type CatalogEntry, type Sharding } from '../../catalog/namespace.js';
-import { type ChosenIndex, withChosenIndexes, type IndexChoices } from '../../catalog/plan/chosen-indexes.js';
+import { type Catalog, type CatalogEntry, namespaceFrom, namespaceOf, type Sharding } from '../../catalog/namespace.js';
+import { type ChosenIndex, type IndexChoices, withChosenIndexes } from '../../catalog/chosen-indexes.js';
 import {
   byNamespace,
-  compareCatalogs,
   type CatalogDifference,
+  compareCatalogs,
   type CompareOptions,
-} from '../../catalog/plan/compare-catalogs.js';
-import type { SkippedIndex } from '../../catalog/plan/skipped-index.js';
-import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
+} from '../../catalog/compare-catalogs.js';
+import type { SkippedIndex } from '../../catalog/index-plan.js';
+import { type CatalogReport, readCatalogReport } from '../../catalog/read-catalog.js';
 import { classify } from '../../cluster/failure.js';
 import type { Namespace, ClusterClient } from '../../cluster/node-client.js';
 import { Metadata } from '../../store/metadata.js';

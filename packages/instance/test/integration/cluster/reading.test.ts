@@ -11,7 +11,7 @@ import {
   wakeStream,
 } from '../../../src/cluster/cluster-time.js';
 import type { RawCursor } from '../../../src/cluster/node-client.js';
-import { listCollections } from '../../../src/catalog/read/list-namespaces.js';
+import { listCollections } from '../../../src/catalog/list-namespaces.js';
 import { classify, CollectionAbsentError, mayReadLater } from '../../../src/cluster/failure.js';
 import { openSnapshotCursor } from '../../../src/cluster/range-read.js';
 import { SplitCluster } from './split-cluster.js';

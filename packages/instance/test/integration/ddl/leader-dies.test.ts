@@ -1,10 +1,10 @@
 import { type Document, Timestamp } from 'mongodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createCollections } from '../../../src/catalog/make/create-collections.js';
-import { planDestination } from '../../../src/catalog/plan/destination-plan.js';
+import { createCollections } from '../../../src/catalog/create-collections.js';
+import { planDestination } from '../../../src/catalog/destination-plan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
-import { readCatalog, readCollectionByUuid } from '../../../src/catalog/read/read-catalog.js';
+import { readCatalog, readCollectionByUuid } from '../../../src/catalog/read-catalog.js';
 import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { applyDdlChange, type ApplyDdlDependencies } from '../../../src/ddl/apply-ddl-change.js';
 import type { DdlChange } from '../../../src/store/ddl-journal.js';

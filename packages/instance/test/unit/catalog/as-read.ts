@@ -1,7 +1,6 @@
 import { BSON, type Document } from 'mongodb';
-import type { KeyPattern } from '../../../src/catalog/key-pattern.js';
-import type { Chunk } from '../../../src/catalog/namespace.js';
-import { decodeIndex } from '../../../src/catalog/read/decode-catalog.js';
+import type { Chunk, KeyPattern } from '../../../src/catalog/namespace.js';
+import { decodeIndex } from '../../../src/catalog/catalog-bytes.js';
 
 /** A key in the form that catalog readers return. */
 export function keyPattern(fields: Document): KeyPattern {

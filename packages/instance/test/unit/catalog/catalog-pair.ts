@@ -1,11 +1,11 @@
 import { BSON, type Document } from 'mongodb';
-import { planDestination } from '../../../src/catalog/plan/destination-plan.js';
+import { planDestination } from '../../../src/catalog/destination-plan.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
-import { readCatalog } from '../../../src/catalog/read/read-catalog.js';
+import { readCatalog } from '../../../src/catalog/read-catalog.js';
 import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { fakeCluster } from '../fake-node-client.js';
 import { ConnectionLost, FakeCatalogServer } from './fake-catalog-server.js';
-import type { IndexScope } from '../../../src/catalog/plan/index-scope.js';
+import type { IndexScope } from '../../../src/catalog/index-plan.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 export const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });

@@ -1,8 +1,7 @@
 import { BSON } from 'mongodb';
 import type { Document } from 'mongodb';
 import { indexesMax, indexSignature } from '../../../src/catalog/index-spec.js';
-import { sameDocument } from '../../../src/catalog/canonical-text.js';
-import { withoutFields } from '../../../src/catalog/without-fields.js';
+import { sameDocument, withoutFields } from '../../../src/catalog/definition.js';
 import { FakeNodeClient, serverError } from '../fake-node-client.js';
 import type { Handler } from '../fake-node-client.js';
 

@@ -1,7 +1,7 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { KeyPattern } from '../../../src/catalog/key-pattern.js';
-import { decodeIndex } from '../../../src/catalog/read/decode-catalog.js';
+import type { KeyPattern } from '../../../src/catalog/namespace.js';
+import { decodeIndex } from '../../../src/catalog/catalog-bytes.js';
 import { buildSpecification, indexObstacle, portableIndex } from '../../../src/catalog/index-spec.js';
 import { indexAsRead, keyPattern } from './as-read.js';
 

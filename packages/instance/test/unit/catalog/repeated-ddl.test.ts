@@ -1,11 +1,10 @@
 import { BSON, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createCollection } from '../../../src/catalog/make/create-collection.js';
-import { createCollections } from '../../../src/catalog/make/create-collections.js';
-import { type CollectionPlan, planDestination } from '../../../src/catalog/plan/destination-plan.js';
+import { createCollection, createCollections } from '../../../src/catalog/create-collections.js';
+import { type CollectionPlan, planDestination } from '../../../src/catalog/destination-plan.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
-import { addZones } from '../../../src/catalog/make/place-chunks.js';
-import { readCatalog } from '../../../src/catalog/read/read-catalog.js';
+import { addZones } from '../../../src/catalog/place-chunks.js';
+import { readCatalog } from '../../../src/catalog/read-catalog.js';
 import type { CallOptions, ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
 import { fakeCluster, serverError } from '../fake-node-client.js';
 import { FakeCatalogServer } from './fake-catalog-server.js';

@@ -5,7 +5,7 @@ import { compareRaw } from '../../../src/bson/order.js';
 import { encodeValue } from '../../../src/bson/scan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { sampleTaskBounds, taskBoundsOf } from '../../../src/catalog/task-bounds.js';
-import { restoredEntry, storedEntry } from '../../../src/catalog/stored-catalog.js';
+import { restoredEntry, storedEntry } from '../../../src/catalog/catalog-bytes.js';
 import { bsonValues } from '../bson/values.js';
 import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js';
 

@@ -1,7 +1,7 @@
 import { BSON, type Document, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
-import { planDestination } from '../../../src/catalog/plan/destination-plan.js';
+import { planDestination } from '../../../src/catalog/destination-plan.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { applyDdlChange, type ApplyDdlDependencies } from '../../../src/ddl/apply-ddl-change.js';
 import type { DdlChange } from '../../../src/store/ddl-journal.js';

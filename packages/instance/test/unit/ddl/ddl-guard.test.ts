@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { refuseCatalogChanges } from '../../../src/ddl/ddl-guard.js';
-import type { CatalogChange } from '../../../src/catalog/catalog-changes.js';
+import type { CatalogChange } from '../../../src/catalog/compare-catalogs.js';
 
 const inside = { database: 'shop', name: 'orders' };
 

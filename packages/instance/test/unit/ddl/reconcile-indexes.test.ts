@@ -1,14 +1,14 @@
 import { BSON, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { indexesMax } from '../../../src/catalog/index-spec.js';
-import { planCollection } from '../../../src/catalog/plan/destination-plan.js';
+import { planCollection } from '../../../src/catalog/destination-plan.js';
 import type { CatalogEntry, InconsistentIndex } from '../../../src/catalog/namespace.js';
 import { reconcileIndexes } from '../../../src/ddl/reconcile-indexes.js';
 import { serverError } from '../model/calls.js';
 import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 import { indexAsRead } from '../catalog/as-read.js';
-import type { IndexScope } from '../../../src/catalog/plan/index-scope.js';
+import type { IndexScope } from '../../../src/catalog/index-plan.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
 const id = { v: 2, key: { _id: 1 }, name: '_id_' };

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
-import { type CollectionPlan, planCollection } from '../../../src/catalog/plan/destination-plan.js';
+import { type CollectionPlan, planCollection } from '../../../src/catalog/destination-plan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { reconcileOptions } from '../../../src/ddl/reconcile-options.js';
 import { reconcileViews } from '../../../src/ddl/reconcile-views.js';

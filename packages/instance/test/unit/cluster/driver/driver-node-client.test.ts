@@ -1,6 +1,6 @@
 import { Binary, BSON, Long, MongoClient, MongoServerError, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
-import { readCursor } from '../../../../src/catalog/read/read-cursor.js';
+import { readCursor } from '../../../../src/catalog/list-namespaces.js';
 import { ClientClosedError, Waits } from '../../../../src/cluster/calls-in-flight.js';
 import { NoAnswerError } from '../../../../src/async/clock.js';
 import { ClientRing, clientOptions, MemberClients } from '../../../../src/cluster/driver/clients.js';

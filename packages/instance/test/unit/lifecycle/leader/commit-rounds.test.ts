@@ -1,7 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { type Document, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
+import { BuildsUnderWay } from '../../../../src/catalog/index-builds.js';
 import { drainRounds } from '../../../../src/lifecycle/leader/commit-rounds.js';
 import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';

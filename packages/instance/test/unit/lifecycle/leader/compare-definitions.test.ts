@@ -1,7 +1,7 @@
 import { type Document, Timestamp } from 'mongodb';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
-import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
+import { storedEntry } from '../../../../src/catalog/catalog-bytes.js';
+import { readCatalog } from '../../../../src/catalog/read-catalog.js';
 import type { NodeClient } from '../../../../src/cluster/node-client.js';
 import { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
 import { storeEntries } from '../../../../src/store/task-storage.js';

@@ -1,7 +1,7 @@
 import { BSON, type Document, Timestamp } from 'mongodb';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
-import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
+import { storedEntry } from '../../../../src/catalog/catalog-bytes.js';
 import type { CallOptions, ClusterClient, RawBatch } from '../../../../src/cluster/node-client.js';
 import { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
 import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
-import { UniqueIndexViolated } from '../../../../src/catalog/unique-violation.js';
+import { UniqueIndexViolated } from '../../../../src/catalog/index-attributes.js';
 import { holdWhileViolated } from '../../../../src/lifecycle/leader/finish-catalog.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { depsWith } from '../../model/deps-with.js';

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, expect, it } from 'vitest';
-import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
-import { planDestination } from '../../../../src/catalog/plan/destination-plan.js';
+import { BuildsUnderWay } from '../../../../src/catalog/index-builds.js';
+import { planDestination } from '../../../../src/catalog/destination-plan.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { makeCollections } from '../../../../src/lifecycle/leader/initialise.js';
 import { indexAsRead } from '../../catalog/as-read.js';

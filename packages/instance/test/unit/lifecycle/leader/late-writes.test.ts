@@ -2,7 +2,7 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { BSON, type Document, Timestamp } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { compileNamespaceFilter } from '../../../../src/catalog/namespace-filter.js';
-import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
+import { readCatalog } from '../../../../src/catalog/read-catalog.js';
 import type { CallOptions, ClusterClient } from '../../../../src/cluster/node-client.js';
 import { refuseLateWrites } from '../../../../src/lifecycle/leader/late-writes.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';

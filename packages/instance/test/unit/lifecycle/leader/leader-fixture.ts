@@ -1,7 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { Timestamp } from 'mongodb';
-import { BuildsUnderWay } from '../../../../src/catalog/make/builds-under-way.js';
+import { BuildsUnderWay } from '../../../../src/catalog/index-builds.js';
 import { systemClock } from '../../../../src/async/clock.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import type {

@@ -1,7 +1,7 @@
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import { RefusedBuilds } from '../../../../src/lifecycle/leader/reconciled-catalogs.js';
-import { TwoShards } from '../../catalog/make/two-shards.js';
+import { TwoShards } from '../../catalog/two-shards.js';
 import { depsWith } from '../../model/deps-with.js';
 import { recordWith, taskWith } from '../../model/migration-state.js';
 import { never } from '../../model/parts.js';

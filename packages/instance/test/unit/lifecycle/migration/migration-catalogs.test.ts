@@ -3,7 +3,7 @@ import { BSON } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import type { Catalog } from '../../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../../src/catalog/namespace-filter.js';
-import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
+import { readCatalog } from '../../../../src/catalog/read-catalog.js';
 import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 import { movedCatalog } from '../../../../src/lifecycle/migration/migration-catalogs.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';

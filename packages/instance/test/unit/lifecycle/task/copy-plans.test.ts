@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { planDestination } from '../../../../src/catalog/plan/destination-plan.js';
+import { planDestination } from '../../../../src/catalog/destination-plan.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { recreateCapped } from '../../../../src/lifecycle/task/copy-plans.js';
 import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client.js';

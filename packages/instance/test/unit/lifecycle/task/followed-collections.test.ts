@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
+import { storedEntry } from '../../../../src/catalog/catalog-bytes.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { followedCatalog, resultOf } from '../../../../src/lifecycle/task/followed-collections.js';
 import type { DdlChange } from '../../../../src/store/ddl-journal.js';

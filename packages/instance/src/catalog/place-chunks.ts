@@ -1,0 +1,117 @@
+import type { Document } from 'mongodb';
+import { losslessDocument } from '../bson/sent-value.js';
+import type { ClusterClient } from '../cluster/node-client.js';
+import { codeOf, serverErrorCode } from '../cluster/failure.js';
+import { mapBounded } from '../async/together.js';
+import { namespaceOf } from './namespace.js';
+import type { CollectionPlan } from './destination-plan.js';
+import { readConfig } from './read-sharding.js';
+
+/** Prefix of the names of the zones that place chunks; they exist only while a collection is being sharded. */
+const ZONE_PREFIX = 'convoy_';
+
+/**
+ * Zone commands in flight at once. The config servers process them one after the other, but each also waits for a
+ * majority and two network hops. Sequential commands would take minutes for tens of thousands of ranges.
+ */
+const ZONES_PARALLEL = 8;
+
+/** Adds every destination shard to its own zone. Safe to repeat. */
+export async function addZones(destination: ClusterClient, signal: AbortSignal): Promise<void> {
+  for (const shard of destination.shardIds) {
+    await destination.router.command('admin', { addShardToZone: shard, zone: zoneOf(shard) }, { signal });
+  }
+}
+
+/** Convoy's own zones: of a process that creates collections, or that ended while it did. */
+export interface OwnZones {
+  ranges: { namespace: string; min: Uint8Array; max: Uint8Array }[];
+  shards: { shard: string; zone: string }[];
+}
+
+/** Reads every zone and zone range of Convoy; none on a replica set. */
+export async function findOwnZones(destination: ClusterClient, signal: AbortSignal): Promise<OwnZones> {
+  if (destination.kind !== 'sharded') return { ranges: [], shards: [] };
+  const { router } = destination;
+  const ranges = await readConfig(router, { find: 'tags', filter: {} }, signal);
+  const shards = await readConfig(router, { find: 'shards', filter: {} }, signal);
+  return {
+    ranges: ranges
+      .filter(({ tag }) => isOwnZone(String(tag)))
+      .map(({ ns, min, max }) => ({ namespace: String(ns), min: min as Uint8Array, max: max as Uint8Array })),
+    shards: shards.flatMap(({ _id, tags }) =>
+      ((tags as string[] | undefined) ?? []).filter(isOwnZone).map((zone) => ({ shard: String(_id), zone })),
+    ),
+  };
+}
+
+/** Removes zones and zone ranges of Convoy; other zones stay unchanged. Safe to repeat. */
+export async function removeOwnZones(
+  destination: ClusterClient,
+  { ranges, shards }: OwnZones,
+  signal: AbortSignal,
+): Promise<void> {
+  await mapBounded(ranges, ZONES_PARALLEL, ({ namespace, min, max }) =>
+    setZone(destination, namespace, { min, max }, null, signal),
+  );
+  for (const { shard, zone } of shards)
+    await destination.router.command('admin', { removeShardFromZone: shard, zone }, { signal });
+}
+
+/**
+ * Shards an existing empty collection so that the server creates every planned range on its shard at once. It assigns
+ * zones to the ranges (after `addZones`), runs one `shardCollection`, then removes the zone ranges. The supporting
+ * index must exist already.
+ */
+export async function placeChunks(
+  destination: ClusterClient,
+  plan: CollectionPlan,
+  signal: AbortSignal,
+): Promise<void> {
+  if (plan.sharding === null) return;
+  const { key, unique, ranges } = plan.sharding;
+  const namespace = namespaceOf(plan.entry);
+  const setZones = (zone: (shard: string) => string | null): Promise<unknown> =>
+    mapBounded(ranges, ZONES_PARALLEL, ({ min, max, shard }) =>
+      setZone(destination, namespace, { min, max }, zone(shard), signal),
+    );
+  await setZones(zoneOf);
+  await shardCollection(destination, plan, { shardCollection: namespace, key, ...(unique ? { unique } : {}) }, signal);
+  await setZones(() => null);
+}
+
+async function shardCollection(
+  destination: ClusterClient,
+  plan: CollectionPlan,
+  command: Document,
+  signal: AbortSignal,
+): Promise<void> {
+  // Shard keys support only the simple collation; the command must say so if the collection has another.
+  const collation = plan.options.collation === undefined ? {} : { collation: { locale: 'simple' } };
+  try {
+    await destination.router.command('admin', { ...command, ...collation }, { signal });
+  } catch (failure) {
+    if (codeOf(failure) !== serverErrorCode.alreadyInitialized) throw failure;
+  }
+}
+
+/** Assigns a range of a collection to a zone, or to none if the zone is null. */
+export function setZone(
+  destination: ClusterClient,
+  namespace: string,
+  { min, max }: { min: Uint8Array; max: Uint8Array },
+  zone: string | null,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const command = { updateZoneKeyRange: namespace, min: losslessDocument(min), max: losslessDocument(max), zone };
+  return destination.router.command('admin', command, { signal });
+}
+
+function zoneOf(shard: string): string {
+  return `${ZONE_PREFIX}${shard}`;
+}
+
+/** Whether a zone is one of those that place chunks; they exist only while a collection is being sharded. */
+export function isOwnZone(zone: string): boolean {
+  return zone.startsWith(ZONE_PREFIX);
+}

@@ -1,0 +1,97 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
+import { RawValue } from '../bson/scan.js';
+import { indexObstacle, isIdIndex } from './index-spec.js';
+import { nameSome } from './name-some.js';
+import { type Catalog, namespaceOf } from './namespace.js';
+import type { CatalogReport } from './read-catalog.js';
+import { viewSources } from './views.js';
+
+/**
+ * Refuses a start that includes time series. Those that somebody creates later are left out (`describeLeftOut`).
+ * @throws ConvoyError `timeSeriesNotSupported`, naming the first few
+ */
+export function refuseTimeSeries({ timeSeries }: Pick<CatalogReport, 'timeSeries'>): void {
+  if (timeSeries.length === 0) return;
+  throw new ConvoyError(
+    'timeSeriesNotSupported',
+    `The source has time-series collections: ${nameSome(timeSeries)}. Change streams do not show their ` +
+      'changes. Exclude them and move them with mongodump and mongorestore.',
+  );
+}
+
+/**
+ * Refuses included collections and indexes of kinds that Convoy cannot replicate, at any point of a migration.
+ * @throws ConvoyError `collectionNotSupported` or `indexNotSupported`, naming the first few
+ */
+export function refuseUnsupported({ catalog }: Pick<CatalogReport, 'catalog'>): void {
+  const encrypted = encryptedIn(catalog);
+  if (encrypted.length > 0) {
+    throw new ConvoyError(
+      'collectionNotSupported',
+      `The source has collections with queryable encryption: ${nameSome(encrypted)}. Servers accept their ` +
+        'documents only from clients that encrypt them. Exclude them.',
+    );
+  }
+  const unsendable = catalog
+    .filter(({ options }) => Object.values(options).some((value) => value instanceof RawValue))
+    .map(namespaceOf);
+  if (unsendable.length > 0) {
+    throw new ConvoyError(
+      'collectionNotSupported',
+      `The validators or pipelines of ${nameSome(unsendable)} hold values that Convoy cannot send in a command: ` +
+        'dates beyond the year 275760, DBPointers, or texts that are not valid UTF-8. Change or exclude them.',
+    );
+  }
+  refuseObstacles(catalog);
+}
+
+function refuseObstacles(catalog: Catalog): void {
+  const obstacles = catalog.flatMap((entry) =>
+    entry.indexes.filter((index) => !isIdIndex(index)).flatMap((index) => describeObstacle(namespaceOf(entry), index)),
+  );
+  if (obstacles.length === 0) return;
+  throw new ConvoyError(
+    'indexNotSupported',
+    `The destination cannot have these indexes of the source: ${nameSome(obstacles)}. Drop them or exclude their ` +
+      'collections.',
+  );
+}
+
+function describeObstacle(namespace: string, index: Document): string[] {
+  const obstacle = indexObstacle(index);
+  return obstacle === null ? [] : [`${String(index.name)} of ${namespace}: ${obstacle}`];
+}
+
+function encryptedIn(catalog: Catalog): string[] {
+  return catalog.filter((entry) => entry.options.encryptedFields !== undefined).map(namespaceOf);
+}
+
+/** Name of the warning about time series that appeared while a migration runs. */
+export const timeSeriesWarning = 'timeSeriesLeftOut';
+
+/**
+ * What a migration leaves out of a source that it follows: time series that somebody has created since the start, and
+ * what views read of them. The views themselves are migrated.
+ * @returns null if there is none
+ */
+export function describeLeftOut({ timeSeries, catalog }: Pick<CatalogReport, 'timeSeries' | 'catalog'>): string | null {
+  if (timeSeries.length === 0) return null;
+  const series = new Set(timeSeries);
+  const blind = catalog.filter((view) => {
+    if (view.type !== 'view') return false;
+    const { viewOn, joined } = viewSources(view);
+    return [viewOn, ...joined].some((name) => series.has(`${view.database}.${String(name)}`));
+  });
+  const views =
+    blind.length === 0 ? '' : `These views lack on the destination what they read of them: ${nameViews(blind)}. `;
+  return (
+    `Time-series collections were created on the source since the start, and are not migrated: ` +
+    `${nameSome(timeSeries)}. ${views}Change streams do not show their changes. Move them with mongodump and ` +
+    'mongorestore once the writers have stopped.'
+  );
+}
+
+function nameViews(views: CatalogReport['catalog']): string {
+  return nameSome(views.map(namespaceOf));
+}
