@@ -38,13 +38,13 @@ export const ddlHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the DDL watermark, before a collection is followed that streams do not show',
-        file: instance('ddl/take-unknown.ts'),
+        file: instance('ddl/unknown-collections.ts'),
         symbol: 'takeUnknown',
         find: 'await deps.watcher.untilKnown(time, signal);',
         replace: '',
         tests: [
           instanceTest(
-            'ddl/take-unknown.test.ts',
+            'ddl/unknown-collections.test.ts',
             'waits until the stream shows a rename up to the time, which then determines the entry',
           ),
         ],

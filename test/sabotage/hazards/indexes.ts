@@ -16,12 +16,12 @@ export const indexHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the index that supports a shard key while its own one is replaced',
-        file: instance('ddl/reconcile-indexes.ts'),
+        file: instance('catalog/reconcile-indexes.ts'),
         symbol: 'dropInTheWay',
         find: '!supportsKey(plan, kept) ? [substituteOf(plan)] : []',
         replace: '!supportsKey(plan, kept) ? [] : []',
         tests: [
-          instanceTest('ddl/reconcile-indexes.test.ts', 'a sharded collection %s'),
+          instanceTest('catalog/reconcile-indexes.test.ts', 'a sharded collection %s'),
           integrationTest(
             'ddl/shard-key-index.test.ts',
             'the only index of a shard key is replaced where the destination refuses to drop it',
@@ -30,11 +30,11 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the indexes that only some shards of the destination have',
-        file: instance('ddl/reconcile-indexes.ts'),
+        file: instance('catalog/reconcile-indexes.ts'),
         symbol: 'reconcileIndexes',
         find: '(found.inconsistentIndexes ?? [])',
         replace: '(found.inconsistentIndexes ?? []).slice(0, 0)',
-        tests: [instanceTest('ddl/reconcile-indexes.test.ts', 'an index of some shards %s')],
+        tests: [instanceTest('catalog/reconcile-indexes.test.ts', 'an index of some shards %s')],
       },
       {
         takesOut: 'them in the comparison of definitions',
@@ -157,12 +157,12 @@ export const indexHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the room of the index that supports a shard key meanwhile',
-        file: instance('ddl/reconcile-indexes.ts'),
+        file: instance('catalog/reconcile-indexes.ts'),
         symbol: 'dropInTheWay',
         find: 'if (isFull && !isPresent) await dropEach(building, found, kept.slice(0, 1));',
         replace: 'if (isFull && !isPresent) await dropEach(building, found, []);',
         tests: [
-          instanceTest('ddl/reconcile-indexes.test.ts', 'a sharded collection %s'),
+          instanceTest('catalog/reconcile-indexes.test.ts', 'a sharded collection %s'),
           integrationTest(
             'ddl/full-collections.test.ts',
             'the only index of a shard key is replaced in a collection without room: %s to %s',
@@ -188,11 +188,11 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the drop of old indexes before new ones are built',
-        file: instance('ddl/reconcile-indexes.ts'),
+        file: instance('catalog/reconcile-indexes.ts'),
         symbol: 'reconcileIndexes',
         find: 'const isFull = present.length + inconsistent.length + missing.length >= indexesMax;',
         replace: 'const isFull = present.length + missing.length > 2 * indexesMax;',
-        tests: [instanceTest('ddl/reconcile-indexes.test.ts', 'indexes: %s')],
+        tests: [instanceTest('catalog/reconcile-indexes.test.ts', 'indexes: %s')],
       },
     ],
   },
@@ -331,13 +331,13 @@ export const indexHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the index that the destination keeps',
-        file: instance('ddl/reconcile-indexes.ts'),
+        file: instance('catalog/reconcile-indexes.ts'),
         symbol: 'dropEach',
         find: 'if (refusals.length > 0) throw refusals[0];',
         replace: '',
         tests: [
           instanceTest(
-            'ddl/reconcile-indexes.test.ts',
+            'catalog/reconcile-indexes.test.ts',
             'an index that the destination refuses to drop for its shard key is a difference, and the others go',
           ),
         ],

@@ -190,13 +190,13 @@ export const shardingHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the entry once it has arrived',
-        file: instance('ddl/take-unknown.ts'),
+        file: instance('ddl/unknown-collections.ts'),
         symbol: 'arrivedOf',
         find: 'return awaited.filter(({ uuid }) => present.has(uuid));',
         replace: 'return awaited.filter(({ uuid }) => present.has(uuid) && uuid === null);',
         tests: [
           instanceTest(
-            'ddl/take-unknown.test.ts',
+            'ddl/unknown-collections.test.ts',
             'a pending collection has arrived once the catalog shows it, until it is added',
           ),
         ],

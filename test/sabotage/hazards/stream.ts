@@ -156,13 +156,13 @@ export const streamHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the streams of the shards themselves',
-        file: instance('ddl/ddl-stream.ts'),
+        file: instance('ddl/ddl-watcher.ts'),
         symbol: 'open',
         find: "const shards = kind === 'sharded' && !isAtLeast(version, 6, 0) ? this.#shards() : [];",
         replace: "const shards: NodeClient[] = kind === 'sharded' && !isAtLeast(version, 0, 0) ? this.#shards() : [];",
         tests: [
           instanceTest(
-            'ddl/ddl-stream.test.ts',
+            'ddl/ddl-watcher.test.ts',
             'reads each shard directly before 6.0 if it may, and returns what is below the times of all, in order',
           ),
           integrationTest(
@@ -173,13 +173,13 @@ export const streamHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the order over the shards',
-        file: instance('ddl/ddl-stream.ts'),
+        file: instance('ddl/ddl-watcher.ts'),
         symbol: 'next',
         find: 'this.#parts.length > 1 && time >= readBelow;',
         replace: 'this.#parts.length > 9 && time >= readBelow;',
         tests: [
           instanceTest(
-            'ddl/ddl-stream.test.ts',
+            'ddl/ddl-watcher.test.ts',
             'reads each shard directly before 6.0 if it may, and returns what is below the times of all, in order',
           ),
         ],

@@ -33,13 +33,13 @@ export const waitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the new cursors of the DDL watcher',
-        file: instance('ddl/ddl-stream.ts'),
+        file: instance('ddl/ddl-watcher.ts'),
         symbol: 'read',
         find: 'if (this.#standsStill) await this.#closeParts();',
         replace: '',
         tests: [
           instanceTest(
-            'ddl/ddl-stream.test.ts',
+            'ddl/ddl-watcher.test.ts',
             'is opened anew at the watermark when it stands still while its cluster goes on, and is named',
           ),
         ],

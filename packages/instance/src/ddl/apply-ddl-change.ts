@@ -6,8 +6,13 @@ import type { Namespace } from '../cluster/node-client.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import type { DdlChange } from '../store/ddl-journal.js';
-import { adoptCapped } from './adopt-capped.js';
-import { clearName, type LedDestination, dropRecorded, renameRecorded } from './destination-collections.js';
+import {
+  adoptCapped,
+  clearName,
+  dropRecorded,
+  type LedDestination,
+  renameRecorded,
+} from './destination-collections.js';
 
 /** Dependencies of applying DDL changes. */
 export interface ApplyDdlDependencies extends LedDestination {

@@ -6,10 +6,9 @@ import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import type { Clock } from '../async/clock.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
-import type { DdlLedger } from './ddl-ledger.js';
-import type { DdlEvent } from './ddl-stream.js';
-import { creationOf, type FollowedCollection, restartOf } from './followed-collections.js';
-import type { SourceNames } from './source-names.js';
+import { creationOf, type DdlLedger, type FollowedCollection, restartOf } from './ddl-ledger.js';
+import type { DdlEvent } from './ddl-watcher.js';
+import type { SourceNames } from './unknown-collections.js';
 
 /** Dependencies of the tracker. */
 interface TrackerDependencies {

@@ -3,7 +3,7 @@ import { BSON, type Document } from 'mongodb';
 import { betweenBuilds, type BuildsUnderWay } from '../catalog/index-builds.js';
 import type { SkipIndex } from '../catalog/build-indexes.js';
 import { listCollections, type ListedNamespace } from '../catalog/list-namespaces.js';
-import { namespaceOf } from '../catalog/namespace.js';
+import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { classify, codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { UuidPairs } from '../store/ddl-journal.js';
@@ -125,4 +125,26 @@ export function meaning({ destination }: Pick<LedDestination, 'destination'>, { 
 function isOutdated(error: unknown): boolean {
   const kind = classify(error);
   return kind === 'notFound' || kind === 'catalogChanged' || codeOf(error) === serverErrorCode.namespaceExists;
+}
+
+/**
+ * Records the current UUIDs of capped collections that were recreated to empty them: documents cannot be deleted from
+ * them, so a restarted copy does that.
+ * @param followed collections under their names on the destination
+ * @param found what the destination has now, at least in their databases
+ */
+export async function adoptCapped(
+  pairs: UuidPairs,
+  followed: Iterable<Pick<CatalogEntry, 'uuid' | 'database' | 'name' | 'options'>>,
+  found: readonly { uuid: string; database: string; name: string }[],
+  signal: AbortSignal,
+): Promise<void> {
+  const present = new Set(found.map(({ uuid }) => uuid));
+  for (const { uuid, database, name, options } of followed) {
+    if (options.capped !== true || present.has(pairs.destinationOf(uuid) ?? '')) continue;
+    const there = found.find((one) => one.database === database && one.name === name);
+    // Only a new UUID counts: a catalog that was read slowly may still show a collection that was replaced since.
+    if (there === undefined || there.uuid === '' || pairs.isMapped(there.uuid)) continue;
+    await pairs.record([{ sourceUuid: uuid, destinationUuid: there.uuid }], signal);
+  }
 }

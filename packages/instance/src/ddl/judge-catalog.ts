@@ -1,11 +1,14 @@
 import { type CatalogChange, catalogChanges } from '../catalog/compare-catalogs.js';
 import { optionDifferences } from '../catalog/collection-options.js';
-import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { FoundDdlChange, UuidPairs } from '../store/ddl-journal.js';
-import { refuseCatalogChanges } from './ddl-guard.js';
-import type { DdlLedger } from './ddl-ledger.js';
-import { creationOf, type FollowedCollections, restartOf } from './followed-collections.js';
+import { creationOf, type DdlLedger, type FollowedCollections, restartOf } from './ddl-ledger.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { nameSome } from '../catalog/name-some.js';
+import type { NamespaceRemap } from '../catalog/namespace-remap.js';
+import { readCursor } from '../catalog/list-namespaces.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 
 /** Both catalogs, and what was known when they were read. */
 export interface ReadCatalogs {
@@ -117,4 +120,60 @@ function isRefused(change: CatalogChange, ledger: DdlLedger, keepsBalancer: bool
   if (change.kind === 'chunksMoved' || change.kind === 'primaryShard')
     return !(keepsBalancer && change.entry.sharding !== null) && !ledger.isChanging(change.entry.uuid);
   return change.kind === 'shardKey' && change.before.sharding !== null && change.entry.sharding !== null;
+}
+
+/**
+ * Refuses what Convoy cannot replicate: chunks that have moved, another primary shard, another shard key.
+ * @param changes of these kinds
+ * @throws ConvoyError `chunkMigrationSeen`, `primaryShardChanged` or `shardKeyChanged`
+ */
+export function refuseCatalogChanges(changes: readonly CatalogChange[]): void {
+  const first = changes[0];
+  if (first === undefined) return;
+  const named = nameSome(changes.map((change) => `${change.kind} ${namespaceOf(change.entry)}`));
+  const found = `The source's catalog has changed since the start: ${named}.`;
+  if (changes.some((change) => change.kind === 'chunksMoved')) {
+    throw new ConvoyError('chunkMigrationSeen', `${found} Stop every balancer and start anew.`);
+  }
+  if (changes.some((change) => change.kind === 'primaryShard'))
+    throw new ConvoyError('primaryShardChanged', `${found} Start anew.`);
+  throw new ConvoyError('shardKeyChanged', `${found} Start anew.`);
+}
+
+/** Where a database stores the functions of its users. */
+const functionsCollection = 'system.js';
+
+/**
+ * Compares the functions of both sides once all sync tasks have drained. Change streams do not show `system.*`
+ * collections, so changes to `system.js` after its copy are missing. Functions are few and small.
+ * @throws ConvoyError `ddlNotSupported` naming the databases whose functions differ; otherwise what the clients throw
+ */
+export async function refuseFunctionChanges(
+  source: ClusterClient,
+  destination: ClusterClient,
+  catalog: Catalog,
+  remap: NamespaceRemap,
+  signal: AbortSignal,
+): Promise<void> {
+  const changed: string[] = [];
+  for (const { database, name } of catalog) {
+    if (name !== functionsCollection) continue;
+    const [wanted, found] = await Promise.all([
+      readFunctions(source, database, signal),
+      readFunctions(destination, remap.toDestination({ database, name }).database, signal),
+    ]);
+    if (wanted.join() !== found.join()) changed.push(database);
+  }
+  if (changed.length === 0) return;
+  throw new ConvoyError(
+    'ddlNotSupported',
+    `Functions in system.js were changed after Convoy copied them: ${changed.join(', ')}. Change streams do not ` +
+      'show such changes. Start anew, or exclude system.js and copy it by hand.',
+  );
+}
+
+/** All functions in order of `_id`, each as the text of its bytes. */
+async function readFunctions(cluster: ClusterClient, database: string, signal: AbortSignal): Promise<string[]> {
+  const command = { find: functionsCollection, sort: { _id: 1 }, readConcern: { level: 'majority' } };
+  return readCursor(cluster.router, database, command, (bytes) => Buffer.from(bytes).toString('base64'), signal);
 }

@@ -2,15 +2,17 @@ import { isConvoyError } from '@convoy/api/errors/convoy-error';
 import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/destination-plan.js';
 import { hasAnyDocument } from '../catalog/list-namespaces.js';
 import { mapBounded } from '../async/together.js';
-import type { MayPass } from '../catalog/build-indexes.js';
-import { type IndexBuildProgress, IndexBuilds } from '../catalog/index-builds.js';
-import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
+import type { IndexBuilding, MayPass } from '../catalog/build-indexes.js';
+import { betweenBuilds, type IndexBuildProgress, IndexBuilds } from '../catalog/index-builds.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { codeOf, isRefusedByDocument, serverErrorCode } from '../cluster/failure.js';
 import type { DdlLedger } from './ddl-ledger.js';
-import { drop, findByUuid, type LedDestination } from './destination-collections.js';
-import { abandonBuilds, reconcileIndexes } from './reconcile-indexes.js';
-import { reconcileOptions } from './reconcile-options.js';
-import { reconcileViews } from './reconcile-views.js';
+import { drop, findByUuid, type LedDestination, meaning } from './destination-collections.js';
+import { abandonBuilds, reconcileIndexes } from '../catalog/reconcile-indexes.js';
+import type { Document } from 'mongodb';
+import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
+import { createCollection } from '../catalog/create-collections.js';
+import { namingView } from '../catalog/views.js';
 
 /** Collections reconciled concurrently: most need nothing, and an index build loads the destination. */
 const collectionsParallel = 4;
@@ -62,10 +64,11 @@ export async function reconcileShape(
   );
   const passing: unknown[] = [];
   await mapBounded(pairs, collectionsParallel, async ({ entry, there, plan }) => {
-    await abandonBuilds(deps, plan, there, signal);
+    const building = buildingOn(deps, there, signal);
+    await abandonBuilds(building, plan, there);
     await reconcileOptions(deps, entry, there, signal);
     try {
-      await reconcileIndexes(deps, plan, there, signal);
+      await reconcileIndexes(building, deps.destination.version, plan, there);
       progress.finish(plan);
     } catch (error) {
       if (!isRefusedByDocument(error) && !isKeptForKey(error)) throw error;
@@ -75,6 +78,12 @@ export async function reconcileShape(
   await reconcileViews(deps, source.filter(({ type }) => type === 'view').map(planned), found, signal);
   await dropStrays(deps, found, signal);
   if (passing.length > 0) throw passing[0];
+}
+
+function buildingOn(deps: ShapeDependencies, there: CatalogEntry, signal: AbortSignal): IndexBuilding {
+  const { destination, skip, builds, mayPass } = deps;
+  const confirm = (): Promise<void> => deps.confirm(signal);
+  return { client: destination.router, signal, confirm, meaning: meaning(deps, there), skip, builds, mayPass };
 }
 
 /** From 6.0 on, servers keep the last index of a shard key: until the key changes, or another index supports it. */
@@ -114,4 +123,113 @@ async function dropStray(
  */
 export function isReplacedIndex(error: unknown): boolean {
   return isConvoyError(error, 'catalogDiffers');
+}
+
+/** The first release whose `collMod` changes capped sizes and pre- and post-images. */
+const changesSizesRelease = 6;
+
+/**
+ * Brings the options of a destination collection to the source's, as far as `collMod` can. What it cannot change (a
+ * capped size before 6.0) stays; the comparison at the commit reports it.
+ */
+export async function reconcileOptions(
+  { destination, confirm, builds }: Pick<LedDestination, 'destination' | 'confirm' | 'builds'>,
+  source: CatalogEntry,
+  found: CatalogEntry,
+  signal: AbortSignal,
+): Promise<void> {
+  const differing = new Set(optionDifferences(source, found, 'temporary'));
+  const changes = optionChanges(
+    portableOptions(source).options,
+    differing,
+    destination.version[0] >= changesSizesRelease,
+  );
+  if (Object.keys(changes).length === 0) return;
+  const command = {
+    collMod: found.name,
+    ...changes,
+    ...meaning({ destination }, found),
+    writeConcern: { w: 'majority' },
+  };
+  const { router: client } = destination;
+  await betweenBuilds({ client, signal, builds }, found, async () => {
+    await confirm(signal);
+    await client.command(found.database, command, { signal });
+  });
+}
+
+/** The fields of `collMod` that change some options; an option that the source no longer has gets its default. */
+function optionChanges(options: Document, differing: ReadonlySet<string>, changesSizes: boolean): Document {
+  const changes: Document = {};
+  if (differing.has('validator')) changes.validator = (options.validator as Document | undefined) ?? {};
+  if (differing.has('validationLevel'))
+    changes.validationLevel = (options.validationLevel as string | undefined) ?? 'strict';
+  if (differing.has('validationAction'))
+    changes.validationAction = (options.validationAction as string | undefined) ?? 'error';
+  if (!changesSizes) return changes;
+  if (differing.has('changeStreamPreAndPostImages')) {
+    changes.changeStreamPreAndPostImages = (options.changeStreamPreAndPostImages as Document | undefined) ?? {
+      enabled: false,
+    };
+  }
+  if (differing.has('size')) changes.cappedSize = options.size as unknown;
+  // Zero means no limit.
+  if (differing.has('max')) changes.cappedMax = (options.max as number | undefined) ?? 0;
+  return changes;
+}
+
+type Changing = Pick<LedDestination, 'destination' | 'confirm'>;
+
+/**
+ * Brings the views of the destination to the source's: creates, changes and drops them. Skips a name that a collection
+ * still has: the journal handles it. Views on views need no order: servers allow a view on a missing namespace.
+ */
+export async function reconcileViews(
+  deps: Changing,
+  views: readonly CollectionPlan[],
+  found: Catalog,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = new Map(views.map((plan) => [namespaceOf(plan.entry), plan]));
+  const present = new Map(found.map((entry) => [namespaceOf(entry), entry]));
+  for (const [namespace, entry] of present) {
+    if (entry.type === 'view' && !wanted.has(namespace)) await drop(deps, entry, signal);
+  }
+  for (const [namespace, plan] of wanted) {
+    const there = present.get(namespace);
+    if (there === undefined) await makeView(deps, plan, signal);
+    else if (there.type === 'view') await changeView(deps, plan, there, signal);
+  }
+}
+
+async function changeView(
+  deps: Changing,
+  plan: CollectionPlan,
+  there: CatalogEntry,
+  signal: AbortSignal,
+): Promise<void> {
+  const view = plan.entry;
+  const differing = optionDifferences(view, there, 'temporary');
+  if (differing.length === 0) return;
+  if (differing.every((option) => option === 'viewOn' || option === 'pipeline')) {
+    const { viewOn, pipeline } = portableOptions(view).options;
+    const command = {
+      collMod: view.name,
+      viewOn: viewOn as unknown,
+      pipeline: pipeline as unknown,
+      writeConcern: { w: 'majority' },
+    };
+    await deps.confirm(signal);
+    await deps.destination.router.command(view.database, command, { signal }).catch((failure: unknown) => {
+      throw namingView(view, failure);
+    });
+    return;
+  }
+  await drop(deps, there, signal);
+  await makeView(deps, plan, signal);
+}
+
+async function makeView(deps: Changing, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
+  const making = { destination: deps.destination, signal, confirm: () => deps.confirm(signal) };
+  await createCollection(making, plan);
 }

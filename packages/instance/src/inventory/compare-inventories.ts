@@ -6,8 +6,9 @@ import {
   type InventoryRow,
   type InventoryTable,
 } from '@convoy/api/contract/inventory';
-import { type CarryChoice, carriedBy, isOwnLogin } from './carry-choice.js';
+import { carriedBy, type CarryChoice, isOwnLogin } from './carry-choice.js';
 import type { ClusterInventory, Item, Payload } from './item.js';
+import { nameSome } from '../catalog/name-some.js';
 
 /** Both sides of a name, and its outcome. */
 interface Compared {
@@ -225,4 +226,18 @@ export function leftBehind(rows: readonly Compared[], choice: CarryChoice): stri
     const isAsked = action === 'differs' && choice.carries(kind);
     return action === 'leftBehind' || isAsked ? [`${kind} ${name}`] : [];
   });
+}
+
+/** Name of the warning about what a commit would leave behind. */
+export const leftBehindWarning = 'leftBehind';
+
+/** Items that one warning names. */
+const namedMax = 20;
+
+/** @param left kinds and names */
+export function describeLeftBehind(left: readonly string[]): string {
+  return (
+    `A commit leaves behind on the source: ${nameSome(left, namedMax)}. GET /api/v1/inventory and convoy check list ` +
+    'everything with what to do; the start option carry takes most of it along.'
+  );
 }

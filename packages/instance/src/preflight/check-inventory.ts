@@ -3,11 +3,14 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { nameSome } from '../catalog/name-some.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { CarryChoice } from '../inventory/carry-choice.js';
-import { carryProblems } from '../inventory/carry-problems.js';
-import { compareInventories, itemsToCarry } from '../inventory/compare-inventories.js';
+import { CarryChoice, carryProblems } from '../inventory/carry-choice.js';
+import {
+  compareInventories,
+  describeLeftBehind,
+  itemsToCarry,
+  leftBehindWarning,
+} from '../inventory/compare-inventories.js';
 import type { ClusterInventory } from '../inventory/item.js';
-import { describeLeftBehind, leftBehindWarning } from '../inventory/left-behind.js';
 import { type Advice, unchecked, warning } from './examination.js';
 
 interface Found {

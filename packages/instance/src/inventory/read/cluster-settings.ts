@@ -1,10 +1,11 @@
 import { BSON, type Document } from 'mongodb';
-import { documentElement } from '../raw-fields.js';
 import { readCursor } from '../../catalog/list-namespaces.js';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { isAtLeast } from '../../cluster/topology.js';
 import { mapBounded } from '../../async/together.js';
 import { clusterScope, type Item, listedItem } from '../item.js';
+import { elementType } from '../../bson/element-type.js';
+import { findElement, readDocument } from '../../bson/scan.js';
 
 /** Characters of a value in the table. */
 const shownMax = 120;
@@ -122,4 +123,10 @@ function setting(
     content: BSON.EJSON.stringify(value),
     payload,
   };
+}
+
+/** The bytes of an embedded document; null if there is none of the name. */
+function documentElement(bytes: Uint8Array, name: string): Uint8Array | null {
+  const element = findElement(bytes, name);
+  return element?.type === elementType.document ? Buffer.from(readDocument(bytes, element)) : null;
 }

@@ -1,7 +1,6 @@
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
-import { checkMembers } from '../../cleanup/member-check.js';
-import { type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
+import { checkMembers, type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
 import { findOwnZones } from '../../catalog/place-chunks.js';
 import { asUnavailable, UnreachableClusterError } from '../../cluster/connection-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';

@@ -2,17 +2,21 @@ import { carriedKinds } from '@convoy/api/contract/carry';
 import { failureName } from '../../cluster/failure.js';
 import { within } from '../../async/clock.js';
 import { nameSome } from '../../catalog/name-some.js';
-import { carriedBy, CarryChoice } from '../../inventory/carry-choice.js';
-import { compareInventories, itemsToCarry, leftBehind } from '../../inventory/compare-inventories.js';
+import { carriedBy, CarryChoice, carryProblems } from '../../inventory/carry-choice.js';
+import {
+  compareInventories,
+  describeLeftBehind,
+  itemsToCarry,
+  leftBehind,
+  leftBehindWarning,
+} from '../../inventory/compare-inventories.js';
 import type { Item, Payload } from '../../inventory/item.js';
-import { describeLeftBehind, leftBehindWarning } from '../../inventory/left-behind.js';
 import { makeItem } from '../../inventory/make-item.js';
 import { type InventoryOf, readBoth } from '../../inventory/take-inventory.js';
 import { CarryJournal, type JournalledItem } from '../../store/carry-journal.js';
 import { keepsBalancer, swapsOf } from '../../store/reversal.js';
 import type { BothClusters, LeaderDependencies } from '../migration/migration-dependencies.js';
 import { cannotCarryWarning, recordWarning } from '../migration/recorded-warnings.js';
-import { carryProblems } from '../../inventory/carry-problems.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 
 /** Name of the warning about items that the destination has refused. */

@@ -3,7 +3,7 @@ import { type CatalogDifference, compareCatalogs } from '../../catalog/compare-c
 import type { Catalog } from '../../catalog/namespace.js';
 import { storedEntry } from '../../catalog/catalog-bytes.js';
 import { secondsOf, timeOf, timestampOf } from '../../cluster/cluster-time.js';
-import { refuseFunctionChanges } from '../../ddl/server-functions.js';
+import { refuseFunctionChanges } from '../../ddl/judge-catalog.js';
 import type { CommitRound, MigrationRecord } from '../../store/migration-record.js';
 import { storeEntries } from '../../store/task-storage.js';
 import type { DdlLeader } from './ddl-leader.js';

@@ -19,7 +19,7 @@ import { causeText } from '../../cluster/connection-failure.js';
 import { classify, codeOf } from '../../cluster/failure.js';
 import { historyLost } from '../../cluster/oplog-window.js';
 import { within } from '../../async/clock.js';
-import { type DdlEvent, parseDdlEvent } from '../../ddl/ddl-stream.js';
+import { type DdlEvent, parseDdlEvent } from '../../ddl/ddl-watcher.js';
 import type { Runtime } from '../migration/runtime.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
 import { shardsOf } from './followed-source.js';

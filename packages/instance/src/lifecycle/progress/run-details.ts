@@ -5,11 +5,17 @@ import {
   type PublishedDetails,
 } from '@convoy/api/fleet/published-details';
 import { noFindings } from '../../preflight/report.js';
-import { emptyHistory, withEntries, withPoint } from '../../history/history-points.js';
+import {
+  emptyHistory,
+  type FleetLook,
+  lookAtFleet,
+  pointOf,
+  whatHappened,
+  withEntries,
+  withPoint,
+} from '../../history/fleet-history.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import type { History } from '@convoy/api/contract/history';
-import { type FleetLook, lookAt, pointOf } from '../../history/fleet-look.js';
-import { whatHappened } from '../../history/what-happened.js';
 import { HistoryRecord, type StoredHistory } from '../../store/history-record.js';
 
 /** Interval of publishing the copy progress of each collection. */
@@ -137,7 +143,7 @@ export class HistoryKeeper {
     const { fleet, runtime } = this.migration.deps;
     const reports = fleet.reports();
     const before = this.#look;
-    const look = lookAt(reports, this.expectedIds(), fleet.leader());
+    const look = lookAtFleet(reports, this.expectedIds(), fleet.leader());
     // A value on which instances disagree stays as it was until all agree.
     this.#look = {
       ...look,

@@ -3,7 +3,7 @@ import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
-import type { DdlEvent } from '../../../src/ddl/ddl-stream.js';
+import type { DdlEvent } from '../../../src/ddl/ddl-watcher.js';
 import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
 import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';

@@ -2,10 +2,11 @@ import { Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
-import { judgeCatalog, type ReadCatalogs } from '../../../src/ddl/judge-catalog.js';
+import { judgeCatalog, type ReadCatalogs, refuseCatalogChanges } from '../../../src/ddl/judge-catalog.js';
 import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
+import type { CatalogChange } from '../../../src/catalog/compare-catalogs.js';
 
 const uuid = (byte: string): string => byte.repeat(16);
 
@@ -193,4 +194,28 @@ it('leads to the same result when the journal is read again', async () => {
     'a',
     undefined,
   ]);
+});
+
+const inside = { database: 'shop', name: 'orders' };
+
+describe('changes between two reads of the catalog', () => {
+  const changeOf = (kind: CatalogChange['kind']): CatalogChange =>
+    ({ kind, entry: inside, before: inside }) as CatalogChange;
+
+  it('none are fine', () => {
+    expect(() => refuseCatalogChanges([])).not.toThrow();
+  });
+
+  it.each([
+    ['chunksMoved' as const, 'chunkMigrationSeen'],
+    ['primaryShard' as const, 'primaryShardChanged'],
+    ['shardKey' as const, 'shardKeyChanged'],
+  ])('%s is named %s, also among others', (kind, error) => {
+    expect(() => refuseCatalogChanges([changeOf(kind)])).toThrow(expect.objectContaining({ error }));
+  });
+
+  it('name a few namespaces and count the rest', () => {
+    const many = Array.from({ length: 8 }, () => changeOf('shardKey'));
+    expect(() => refuseCatalogChanges(many)).toThrow(/and 3 more/);
+  });
 });

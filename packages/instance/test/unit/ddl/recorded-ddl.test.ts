@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
-import { type DdlEvent, parseDdlEvent } from '../../../src/ddl/ddl-stream.js';
+import { type DdlEvent, parseDdlEvent } from '../../../src/ddl/ddl-watcher.js';
 import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
 import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { CarryChoice } from '../../../src/inventory/carry-choice.js';
-import { carryProblems } from '../../../src/inventory/carry-problems.js';
+import { CarryChoice, carryProblems } from '../../../src/inventory/carry-choice.js';
 import { compareInventories, itemsToCarry, leftBehind, tableOf } from '../../../src/inventory/compare-inventories.js';
 import { type ClusterInventory, type Item, listedItem } from '../../../src/inventory/item.js';
 import { balancingItem, rangesItem, zoneItem } from '../../../src/inventory/read/sharding-settings.js';

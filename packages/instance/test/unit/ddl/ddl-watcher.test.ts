@@ -2,7 +2,7 @@ import { BSON, UUID } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, NodeClient, RawBatch } from '../../../src/cluster/node-client.js';
-import { DdlStream, parseDdlEvent } from '../../../src/ddl/ddl-stream.js';
+import { DdlStream, parseDdlEvent } from '../../../src/ddl/ddl-watcher.js';
 import { fakeCluster } from '../fake-node-client.js';
 import { batchOf } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';

@@ -2,10 +2,9 @@ import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { type CollectionPlan, planCollection } from '../../../src/catalog/destination-plan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
-import { reconcileOptions } from '../../../src/ddl/reconcile-options.js';
-import { reconcileViews } from '../../../src/ddl/reconcile-views.js';
+import { reconcileOptions, reconcileViews } from '../../../src/ddl/reconcile-shape.js';
 import type { LedDestination } from '../../../src/ddl/destination-collections.js';
-import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
+import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adoptCapped } from '../../../src/ddl/adopt-capped.js';
+import { adoptCapped } from '../../../src/ddl/destination-collections.js';
 import { pairsIn } from './pairs-in.js';
 
 const { signal } = new AbortController();

@@ -3,11 +3,12 @@ import { expect, it } from 'vitest';
 import { indexesMax } from '../../../src/catalog/index-spec.js';
 import { planCollection } from '../../../src/catalog/destination-plan.js';
 import type { CatalogEntry, InconsistentIndex } from '../../../src/catalog/namespace.js';
-import { reconcileIndexes } from '../../../src/ddl/reconcile-indexes.js';
+import { reconcileIndexes } from '../../../src/catalog/reconcile-indexes.js';
+import { meaning } from '../../../src/ddl/destination-collections.js';
 import { serverError } from '../model/calls.js';
-import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
+import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
-import { indexAsRead } from '../catalog/as-read.js';
+import { indexAsRead } from './as-read.js';
 import type { IndexScope } from '../../../src/catalog/index-plan.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
 
@@ -80,10 +81,10 @@ async function sentFor(
     remap: noRemap,
   });
   await reconcileIndexes(
-    { destination, confirm },
+    { client, signal: never, confirm, meaning: meaning({ destination }, entryOf(there)) },
+    version,
     plan,
     { ...entryOf(there, shardKey), inconsistentIndexes },
-    never,
   ).catch((error: unknown) => {
     if (error !== replaced) throw error;
   });
@@ -310,7 +311,7 @@ it('an index that the destination refuses to drop for its shard key is a differe
   const destination = fakeCluster({ router: client, version: [8, 0, 10] });
   const rules = { source: { shardIds: ['s0'] }, destination, indexScope: 'all', remap: noRemap } as const;
   const { plan } = planCollection(entryOf(there.slice(1, 2), 'a'), rules);
-  const ended = reconcileIndexes({ destination, confirm: confirmed }, plan, entryOf(there, 'a'), never);
+  const ended = reconcileIndexes({ client, signal: never, confirm: confirmed }, [8, 0, 10], plan, entryOf(there, 'a'));
   await expect(ended).rejects.toMatchObject({ code: 370 });
   expect(dropped).toEqual(['b_1']);
 });

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
-import { creationOf } from '../../../src/ddl/followed-collections.js';
-import { arrivedOf, takeUnknown } from '../../../src/ddl/take-unknown.js';
+import { creationOf, DdlLedger } from '../../../src/ddl/ddl-ledger.js';
+import { arrivedOf, takeUnknown } from '../../../src/ddl/unknown-collections.js';
 import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { entryOf } from '../model/task-view.js';

@@ -7,9 +7,14 @@ import {
 } from '@convoy/api/contract/history';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
-import { emptyHistory, withEntries, withPoint } from '../../../src/history/history-points.js';
-import { lookAt, pointOf } from '../../../src/history/fleet-look.js';
-import { whatHappened } from '../../../src/history/what-happened.js';
+import {
+  emptyHistory,
+  lookAtFleet,
+  pointOf,
+  whatHappened,
+  withEntries,
+  withPoint,
+} from '../../../src/history/fleet-history.js';
 
 const point = (at_ms: number, lagSeconds: number | null = 0) => ({
   at_ms,
@@ -57,8 +62,8 @@ function seen(
 const ids = ['a', 'b'];
 const texts = (before: [string, SeenReport][], now: [string, SeenReport][], leader: string | null = null) =>
   whatHappened(
-    lookAt(new Map(before), ids, null),
-    lookAt(new Map(now), ids, leader === null ? null : { id: leader, syncID: leader }),
+    lookAtFleet(new Map(before), ids, null),
+    lookAtFleet(new Map(now), ids, leader === null ? null : { id: leader, syncID: leader }),
     7,
   ).map(({ text }) => text);
 

@@ -5,15 +5,14 @@ import {
   dropIndex,
   type IndexBuilding,
   isBuiltAs,
-  type MayPass,
   sendCreateIndexes,
-} from '../catalog/build-indexes.js';
-import type { CollectionPlan } from '../catalog/destination-plan.js';
-import { indexesMax, indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from '../catalog/index-spec.js';
-import { isIdKey, supportingIndex } from '../catalog/index-plan.js';
-import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
-import { serverErrorCode, codeOf } from '../cluster/failure.js';
-import { type LedDestination, meaning } from './destination-collections.js';
+} from './build-indexes.js';
+import type { CollectionPlan } from './destination-plan.js';
+import { indexesMax, indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
+import { isIdKey, supportingIndex } from './index-plan.js';
+import { type CatalogEntry, namespaceOf } from './namespace.js';
+import { codeOf, serverErrorCode } from '../cluster/failure.js';
+import type { Version } from '../cluster/node-client.js';
 
 /**
  * Name of the index that supports a shard key while its own one is replaced, and its last field: one that no document
@@ -24,31 +23,26 @@ const SUBSTITUTE = 'convoy_substitute';
 /** The first release whose `collMod` adds a TTL to an index of one field (5.1). */
 const makesTtlRelease = 6;
 
-/** The destination, and the builds that it refuses for the moment. */
-interface ReconcileDependencies extends Pick<LedDestination, 'destination' | 'confirm' | 'skip' | 'builds'> {
-  mayPass?: MayPass | undefined;
-}
-
 /**
  * Brings the indexes of a collection to the plan, in their temporary form. Conflicting indexes are dropped first, then
  * missing ones built, then extra ones dropped; a shard key has an index at all times. Where a collection cannot have
  * all of them at once, the extra ones are dropped first too.
+ * @param version of the destination
  * @param plan under the name that the collection has on the destination
  * @param found the collection as the destination has it
  * @throws as `buildIndexes`; the server's error if an index cannot be dropped
  */
 export async function reconcileIndexes(
-  deps: ReconcileDependencies,
+  building: IndexBuilding,
+  version: Version,
   plan: CollectionPlan,
   found: CatalogEntry,
-  signal: AbortSignal,
 ): Promise<void> {
-  const building = buildingOn(deps, found, signal);
   const wanted = wantedOf(plan);
   const byName = new Map(wanted.map((index) => [index.name as string, index]));
   const portable = (index: Document): Document => portableIndex(namespaceOf(found), index).index;
   const standing = found.indexes.filter((index) => !isIdIndex(index)).map(portable);
-  const present = await withTtl(deps, building, plan, standing, byName);
+  const present = await withTtl(building, version, plan, standing, byName);
   // Where only some shards have a wanted one, it is built on the others.
   const inconsistent = (found.inconsistentIndexes ?? [])
     .map(({ forms }) => forms.flatMap(({ index }) => (index === null ? [] : [portable(index)])))
@@ -85,33 +79,16 @@ export async function reconcileIndexes(
  * Ends the builds of indexes that the plan does not have: for a former leader they were wanted. Servers refuse other
  * changes of the collection while they last.
  */
-export async function abandonBuilds(
-  deps: ReconcileDependencies,
-  plan: CollectionPlan,
-  found: CatalogEntry,
-  signal: AbortSignal,
-): Promise<void> {
+export async function abandonBuilds(building: IndexBuilding, plan: CollectionPlan, found: CatalogEntry): Promise<void> {
   const byName = new Map(wantedOf(plan).map((index) => [index.name as string, index]));
   const unwanted = (found.buildingIndexes ?? [])
     .map((index) => portableIndex(namespaceOf(found), index).index)
     .filter((index) => !isWanted(index, byName));
-  await dropEach(buildingOn(deps, found, signal), found, unwanted);
+  await dropEach(building, found, unwanted);
 }
 
 function wantedOf({ indexes }: CollectionPlan): Document[] {
   return indexes.flatMap(({ temporary }): Document[] => (temporary === null ? [] : [temporary]));
-}
-
-function buildingOn(deps: ReconcileDependencies, found: CatalogEntry, signal: AbortSignal): IndexBuilding {
-  return {
-    client: deps.destination.router,
-    signal,
-    confirm: () => deps.confirm(signal),
-    meaning: meaning(deps, found),
-    skip: deps.skip,
-    builds: deps.builds,
-    mayPass: deps.mayPass,
-  };
 }
 
 /**
@@ -120,13 +97,13 @@ function buildingOn(deps: ReconcileDependencies, found: CatalogEntry, signal: Ab
  * @returns the indexes as they are then
  */
 async function withTtl(
-  { destination }: ReconcileDependencies,
   building: IndexBuilding,
+  version: Version,
   plan: CollectionPlan,
   standing: readonly Document[],
   wanted: ReadonlyMap<string, Document>,
 ): Promise<Document[]> {
-  if (destination.version[0] < makesTtlRelease) return [...standing];
+  if (version[0] < makesTtlRelease) return [...standing];
   const present: Document[] = [];
   for (const index of standing) {
     const name = index.name as string;
