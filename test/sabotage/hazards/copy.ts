@@ -327,7 +327,7 @@ export const copyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the users of the shards that a reverse reads',
-        file: instance('preflight/check-start.ts'),
+        file: instance('preflight/check-privileges.ts'),
         symbol: 'checkReverseUsers',
         find: 'await checkShardUsers(next, signal);',
         replace: 'void checkShardUsers;',

@@ -239,26 +239,26 @@ export const waitHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the repetition',
-        file: instance('preflight/repeat-unanswered.ts'),
+        file: instance('preflight/examination.ts'),
         symbol: 'repeatUnanswered',
         find: 'if (attempt >= attemptsMax) throw',
         replace: 'if (attempt <= attemptsMax) throw',
         tests: [
           instanceTest(
-            'preflight/repeat-unanswered.test.ts',
+            'preflight/examination.test.ts',
             'a check is repeated where a node gives no answer, or an election is under way',
           ),
         ],
       },
       {
         takesOut: 'the name',
-        file: instance('preflight/repeat-unanswered.ts'),
+        file: instance('preflight/examination.ts'),
         symbol: 'unansweredBy',
         find: "from.startsWith(destination) ? 'destinationUnavailable'",
         replace: "from.startsWith(destination) ? 'sourceUnavailable'",
         tests: [
           instanceTest(
-            'preflight/repeat-unanswered.test.ts',
+            'preflight/examination.test.ts',
             'a check that %s leaves without an answer again and again ends by name: %s',
           ),
         ],

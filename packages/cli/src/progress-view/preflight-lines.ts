@@ -4,7 +4,7 @@ import {
   type InventoryCells,
   inventorySummary,
 } from '@convoy/coordinator/dashboard/views/inventory-view';
-import type { CheckResult, PreflightItem } from '@convoy/instance/preflight/report';
+import type { CheckResult, PreflightItem } from '@convoy/instance/preflight/examination';
 
 /** A line of the report: a check of the clusters, or of settings that only the command line sees. */
 export type Finding = Omit<PreflightItem, 'check' | 'names'> & {

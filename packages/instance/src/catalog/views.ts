@@ -1,6 +1,7 @@
-import { type CatalogEntry, namespaceOf } from './namespace.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { classify, codeOf, failureName, noQueryPlanCode, serverErrorCode } from '../cluster/failure.js';
+import { nameSome } from './name-some.js';
 
 /** Names in a view's database that it reads: its own source, and what its pipeline joins. */
 interface ViewSources {
@@ -57,4 +58,39 @@ export function namingView(entry: CatalogEntry, failure: unknown): unknown {
 /** Whether a view is in the way that somebody can correct while the migration goes on. */
 export function isRefusedView(error: unknown): error is ConvoyError {
   return isConvoyError(error, 'viewNotSupported');
+}
+
+/** Name of the warning about views without the collections that they read. */
+export const blindViewsWarning = 'viewSourceLeftOut';
+
+/**
+ * Names the views of a filtered catalog that read collections or views outside it: on the destination they lack this
+ * data.
+ * @param others namespaces that another warning names
+ * @returns null if there is none
+ */
+export function describeBlindViews(catalog: Catalog, others: readonly string[] = []): string | null {
+  const blind = viewsWithoutSources(catalog, others);
+  if (blind.length === 0) return null;
+  return (
+    `The filter excludes what these views read: ${nameSome(blind)}. The views would be empty or incomplete on ` +
+    'the destination. Include what they read, or exclude the views.'
+  );
+}
+
+/** @returns texts such as `shop.recent (reads shop.orders)` */
+function viewsWithoutSources(catalog: Catalog, others: readonly string[]): string[] {
+  const present = new Set([...catalog.map(namespaceOf), ...others]);
+  return catalog
+    .filter(({ type }) => type === 'view')
+    .flatMap((view) => {
+      const absent = [...sourcesOf(view)].filter((source) => !present.has(source));
+      return absent.length === 0 ? [] : [`${namespaceOf(view)} (reads ${absent.join(', ')})`];
+    });
+}
+
+/** Namespaces that a view reads; all are in its database. */
+function sourcesOf(view: CatalogEntry): Set<string> {
+  const { viewOn, joined } = viewSources(view);
+  return new Set([...(viewOn === null ? [] : [viewOn]), ...joined].map((name) => `${view.database}.${name}`));
 }

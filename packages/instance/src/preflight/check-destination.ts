@@ -9,11 +9,13 @@ import {
 import { mapBounded } from '../async/together.js';
 import { optionDifferences } from '../catalog/collection-options.js';
 import { type Catalog, namespaceFrom, namespaceOf } from '../catalog/namespace.js';
-import type { NamespaceFilter } from '../catalog/namespace-filter.js';
+import { isReservedDatabase, type NamespaceFilter } from '../catalog/namespace-filter.js';
 import { readConfig } from '../catalog/read-sharding.js';
 import { isOwnZone } from '../catalog/place-chunks.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { nameSome } from '../catalog/name-some.js';
+import type { Document } from 'mongodb';
+import { type Advice, unchecked, warning } from './examination.js';
 
 /** The reserved database of Convoy's metadata on the destination. */
 const METADATA_DATABASE = 'convoy_metadata';
@@ -27,6 +29,7 @@ const COLLECTIONS_PARALLEL = 8;
  * the source's are reused.
  * @param sourceCatalog the source's, under the names on the destination
  * @param filter of the destination's namespaces
+ * @returns the finding
  * @throws ConvoyError `shardDraining`; `migrationExists` or `destinationNotEmpty`, naming the first few namespaces
  */
 export async function checkDestination(
@@ -34,7 +37,7 @@ export async function checkDestination(
   sourceCatalog: Catalog,
   filter: NamespaceFilter,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   if (destination.kind === 'sharded') await checkDraining(destination, signal);
   const databases = await listDatabaseNames(destination.router, signal);
   if (databases.includes(METADATA_DATABASE)) await checkMetadata(destination, signal);
@@ -53,6 +56,7 @@ export async function checkDestination(
     );
   }
   if (destination.kind === 'sharded') await checkZones(destination, filter, signal);
+  return 'The destination is free for what is to be migrated.';
 }
 
 /** No database and no chunk can be placed on a shard that is being removed. */
@@ -118,4 +122,48 @@ async function checkZones(destination: ClusterClient, filter: NamespaceFilter, s
 function isIncluded(filter: NamespaceFilter, namespace: string): boolean {
   const { database, name } = namespaceFrom(namespace);
   return filter.includes(database, name);
+}
+
+/** Databases asked for their file system: all are on the same one. */
+const DATABASES_ASKED_MAX = 8;
+
+/**
+ * Compares the free space of the destination's disks with the size of the source's documents. Storage is compressed, so
+ * the documents' size is an upper bound; indexes need more.
+ */
+export async function checkDiskSpace(
+  destination: ClusterClient,
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<Advice> {
+  const free = await freeBytes(destination, signal);
+  if (free === null)
+    return unchecked('Not checked: the destination does not report its file systems before it has a database.');
+  const needed = catalog.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const sentence =
+    `The source's documents have ${gigabytes(needed)} uncompressed; the destination's disks have ` +
+    `${gigabytes(free)} free.`;
+  if (needed <= free) return sentence;
+  return warning('diskSpaceShort', `${sentence} Make sure that compression makes up the difference, or add space.`);
+}
+
+/**
+ * Free bytes of all file systems that the shards report (several on one disk count it several times); null if none
+ * does.
+ */
+async function freeBytes(destination: ClusterClient, signal: AbortSignal): Promise<number | null> {
+  // The server's own databases may be on the config servers only.
+  const names = (await listDatabaseNames(destination.router, signal)).filter((name) => !isReservedDatabase(name));
+  for (const name of names.slice(0, DATABASES_ASKED_MAX)) {
+    const reply = await destination.router.command(name, { dbStats: 1 }, { signal });
+    const shards = reply.raw === undefined ? [reply] : Object.values(reply.raw as Record<string, Document>);
+    const known = shards.filter(({ fsTotalSize }) => Number(fsTotalSize) > 0);
+    if (known.length > 0)
+      return known.reduce((sum, { fsTotalSize, fsUsedSize }) => sum + Number(fsTotalSize) - Number(fsUsedSize), 0);
+  }
+  return null;
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(bytes < 1e10 ? 2 : 0)} GB`;
 }

@@ -1,3 +1,5 @@
+import type { Inventory } from '@convoy/api/contract/inventory';
+import { type Clock, systemClock } from '../async/clock.js';
 import { carriedKinds } from '@convoy/api/contract/carry';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
@@ -11,11 +13,27 @@ import {
   leftBehindWarning,
 } from '../inventory/compare-inventories.js';
 import type { ClusterInventory } from '../inventory/item.js';
-import { type Advice, unchecked, warning } from './examination.js';
+import { inventoryOf, readBoth } from '../inventory/take-inventory.js';
+import { type Advice, type Examination, unchecked, warning } from './examination.js';
 
-interface Found {
-  source: ClusterInventory;
-  destination: ClusterInventory;
+/** What is examined, and who receives what both clusters have besides data. */
+interface InventoryCheck {
+  source: ClusterClient;
+  destination: ClusterClient;
+  request: StartRequest;
+  signal: AbortSignal;
+  clock?: Clock;
+  onInventory?: (inventory: Inventory) => void;
+}
+
+/** What the clusters have besides data: what the commit can take along, and what stays behind. */
+export async function examineInventory(check: InventoryCheck, examination: Examination): Promise<void> {
+  const { source, destination, request, signal, clock = systemClock, onInventory } = check;
+  const found = await readBoth({ source, destination, former: null }, signal);
+  const taken = inventoryOf({ request, turns: 0, reverses: false, now_ms: clock.now_ms() }, found);
+  onInventory?.(taken.inventory);
+  await examination.check('carry', () => checkCarry(check, found));
+  await examination.advise('inventory', () => adviseLeftBehind(taken.left, found.source));
 }
 
 /**
@@ -23,9 +41,9 @@ interface Found {
  * @returns the finding
  * @throws ConvoyError `carryNotPossible`
  */
-export function checkCarry(
-  { source, destination, request }: { source: ClusterClient; destination: ClusterClient; request: StartRequest },
-  found: Found,
+function checkCarry(
+  { source, destination, request }: InventoryCheck,
+  found: { source: ClusterInventory; destination: ClusterInventory },
 ): string {
   const choice = new CarryChoice(request, false);
   const problems = carryProblems({ source, destination }, found, choice);
@@ -40,7 +58,7 @@ export function checkCarry(
  * What of the source stays behind, by name, and what is not readable.
  * @param left kinds and names
  */
-export function checkInventory(left: readonly string[], source: ClusterInventory): Advice {
+function adviseLeftBehind(left: readonly string[], source: ClusterInventory): Advice {
   if (left.length > 0) return warning(leftBehindWarning, describeLeftBehind(left));
   const hidden = [...source.unreadable].filter(([kind]) => kind !== 'profiler');
   if (hidden.length === 0) return 'Nothing that is known of stays behind on the source.';

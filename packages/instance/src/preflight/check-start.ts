@@ -1,40 +1,30 @@
-import { carriedKindsOf } from '@convoy/api/contract/carry';
-import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { nameSome } from '../catalog/name-some.js';
-import { type ChosenIndex, chosenWarning, describeChosen } from '../catalog/chosen-indexes.js';
 import { finalIndexScope } from '../catalog/index-plan.js';
 import { applyShardingEntries, type DestinationPlan, planDestination } from '../catalog/destination-plan.js';
 import type { Catalog } from '../catalog/namespace.js';
-import { compileNamespaceFilter, compileSelectors, type NamespaceFilter } from '../catalog/namespace-filter.js';
-import { compileNamespaceRemap, type NamespaceRemap, noRemap, refuseUnmappable } from '../catalog/namespace-remap.js';
-import { type CatalogReport, readSettledCatalog } from '../catalog/read-catalog.js';
+import type { NamespaceFilter } from '../catalog/namespace-filter.js';
+import { compileNamespaceRemap, noRemap, refuseUnmappable } from '../catalog/namespace-remap.js';
+import { readSettledCatalog } from '../catalog/read-catalog.js';
 import { withSampledRanges } from '../catalog/distribution.js';
-import { inventoryOf, readBoth } from '../inventory/take-inventory.js';
 import { type Clock, systemClock } from '../async/clock.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { binaryVersion } from '../cluster/topology.js';
-import { adviseBalancers, adviseEqualIds, adviseMatched } from './advise.js';
-import { adviseUnseen } from './advise-unseen.js';
-import { checkCatalogPrivileges } from './check-catalog-privileges.js';
-import { checkClusters } from './check-clusters.js';
-import { checkDestination } from './check-destination.js';
-import { checkDiskSpace } from './check-disk-space.js';
-import { checkDocumentFilters } from './check-document-filters.js';
-import { checkCarry, checkInventory } from './check-inventory.js';
-import { checkFeatureVersions, describeFeatureVersions } from './check-feature-versions.js';
-import { checkOplogWindow } from './check-oplog-window.js';
-import { checkOptions } from './check-options.js';
-import { checkServerParameters } from './check-server-parameters.js';
-import { refuseServerDatabases } from './check-filter.js';
-import { checkSourceCatalog } from './check-source-catalog.js';
-import { checkShardUsers, checkUsers, describeUsers } from './check-user.js';
-import { checkVerification, describeVerification } from './check-verification.js';
-import { checkViews } from './check-views.js';
-import { type Advice, Examination, warning } from './examination.js';
-import type { CheckName, PreflightReport } from './report.js';
+import {
+  adviseBalancers,
+  adviseUnseen,
+  checkClusters,
+  checkFeatureVersions,
+  checkOplogWindow,
+  checkServerParameters,
+} from './check-clusters.js';
+import { checkDestination, checkDiskSpace } from './check-destination.js';
+import { examineInventory } from './check-inventory.js';
+import { adviseMatched, checkDocumentFilters, checkOptions, compileNames, type Names } from './check-options.js';
+import { checkCatalogPrivileges, checkUsers } from './check-privileges.js';
+import { adviseEqualIds, checkSourceCatalog, checkViews, describeCollections } from './check-source-catalog.js';
+import { checkVerification } from './check-verification.js';
+import { type CheckName, Examination, type PreflightReport } from './examination.js';
 
 export interface StartCheck {
   source: ClusterClient;
@@ -90,7 +80,7 @@ export async function checkJoin(input: StartCheck): Promise<void> {
   const examination = new Examination('throw');
   try {
     await examineClusters(input, examination);
-    await examineVerification(input, [], examination);
+    await examination.check('verification', () => checkVerification(input, []));
   } finally {
     input.onReport?.(examination.report);
   }
@@ -103,113 +93,36 @@ export async function reportStart(input: StartCheck): Promise<PreflightReport> {
   return examination.report;
 }
 
-/** Checks that need the source's catalog. */
-const CATALOG_CHECKS = [
-  'collections',
-  'sharding',
-  'verification',
-  'destination',
-  'matched',
-  'diskSpace',
-  'equalIds',
-] as const satisfies readonly CheckName[];
-
 /** @returns the catalog to migrate; undefined if a refusal prevented reading it */
 async function examine(input: StartCheck, examination: Examination): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
   const names = await examineClusters(input, examination);
   const catalog = names === undefined ? undefined : await examineCatalog(input, names, examination);
-  if (names === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
-  if (names === undefined) for (const check of ['carry', 'inventory'] as const) examination.skip(check);
+  if (names === undefined)
+    for (const check of [...CATALOG_CHECKS, 'carry', 'inventory'] as const) examination.skip(check);
   else await examineInventory(input, examination);
   await examination.advise('balancers', () => adviseBalancers(source, destination, request, signal));
   await examination.advise('oplogWindow', () => checkOplogWindow(source, signal));
   return catalog;
 }
 
-/** What the clusters have besides data: what the commit can take along, and what stays behind. */
-async function examineInventory(
-  { source, destination, request, signal, clock = systemClock, onInventory }: StartCheck,
-  examination: Examination,
-): Promise<void> {
-  const found = await readBoth({ source, destination, former: null }, signal);
-  const taken = inventoryOf({ request, turns: 0, reverses: false, now_ms: clock.now_ms() }, found);
-  onInventory?.(taken.inventory);
-  await examination.require(
-    'carry',
-    () => checkCarry({ source, destination, request }, found),
-    (description) => description,
-  );
-  await examination.advise('inventory', () => checkInventory(taken.left, found.source));
-}
-
-/** Which namespaces to migrate, and their names on the destination. */
-interface Names {
-  filter: NamespaceFilter;
-  remap: NamespaceRemap;
-}
-
 /** @returns undefined if the request's names were refused */
 async function examineClusters(input: StartCheck, examination: Examination): Promise<Names | undefined> {
   const { source, destination, request, signal } = input;
-  await examination.require(
-    'clusters',
-    () => checkClusters(source, destination),
-    () => describeClusters(source, destination),
-  );
+  await examination.check('clusters', () => checkClusters(source, destination));
   await examination.advise('recordedReleases', () => adviseUnseen(source, destination));
-  await examination.require(
-    'options',
-    () => checkOptions(source, destination, request),
-    () => 'The options fit the versions and topologies.',
-  );
+  await examination.check('options', () => checkOptions(source, destination, request));
   const names = await examination.require(
     'filter',
-    () => {
-      compileSelectors(request.copyInNaturalOrder ?? []);
-      refuseServerDatabases(request);
-      return { filter: compileNamespaceFilter(request), remap: compileNamespaceRemap(request.namespaceRemap) };
-    },
+    () => compileNames(request),
     () => 'The filter is well-formed.',
   );
-  await examination.require(
-    'featureCompatibilityVersion',
-    () => checkFeatureVersions(source, destination, request, signal),
-    describeFeatureVersions,
+  await examination.check('featureCompatibilityVersion', () =>
+    checkFeatureVersions(source, destination, request, signal),
   );
-  const users = {
-    syncUser: input.syncUser,
-    blocked: blockedClusters(request.enableUserWriteBlocking),
-    reverses: request.reversible,
-    verifies: request.verification.enabled,
-    carries: carriedKindsOf(request.carry),
-  };
-  await examination.require(
-    'privileges',
-    async () => {
-      const checked = await checkUsers(source, destination, users, signal);
-      if (request.reversible) await checkReverseUsers(input);
-      return checked;
-    },
-    describeUsers,
-  );
-  await examination.require(
-    'serverParameters',
-    () => checkServerParameters([source, destination], signal),
-    (finding) => finding,
-  );
+  await examination.check('privileges', () => checkUsers(input));
+  await examination.check('serverParameters', () => checkServerParameters([source, destination], signal));
   return names;
-}
-
-/** A reverse may read the destination's shards directly, and can only fail once the clusters have swapped roles. */
-async function checkReverseUsers({ openNextSource, signal }: StartCheck): Promise<void> {
-  const next = await openNextSource?.();
-  if (next === undefined) return;
-  try {
-    await checkShardUsers(next, signal);
-  } finally {
-    await next.close();
-  }
 }
 
 async function examineCatalog(
@@ -217,10 +130,10 @@ async function examineCatalog(
   { filter, remap }: Names,
   examination: Examination,
 ): Promise<Catalog | undefined> {
-  const { source, destination, request, signal } = input;
+  const { source, destination, request, signal, clock = systemClock } = input;
   const read = await examination.require(
     'collections',
-    () => readSettledCatalog(source, filter, input.clock ?? systemClock, signal),
+    () => readSettledCatalog(source, filter, clock, signal),
     () => null,
   );
   if (read === undefined) {
@@ -241,63 +154,38 @@ async function examineCatalog(
   const report = accepted?.report ?? read;
   const catalog = await examination.require(
     'sharding',
-    () => shardedAsAsked(report, request, filter),
+    () => shardedAsAsked(report.catalog, request, filter),
     () => describeSharding(request),
   );
   const planned = catalog ?? report.catalog;
-  await examineVerification(input, planned, examination);
-  await examination.require(
-    'destination',
-    async () => {
-      const there = planned.map((entry) => remap.onDestination(entry));
-      await checkCatalogPrivileges({ source, destination }, planned, there, signal);
-      await checkDestination(destination, there, remap.filterOnDestination(filter), signal);
-    },
-    () => 'The destination is free for what is to be migrated.',
-  );
+  await examination.check('verification', () => checkVerification(input, planned));
+  await examination.check('destination', async () => {
+    const there = planned.map((entry) => remap.onDestination(entry));
+    await checkCatalogPrivileges({ source, destination }, planned, there, signal);
+    return checkDestination(destination, there, remap.filterOnDestination(filter), signal);
+  });
   await examination.advise('matched', () => adviseMatched(planned, request, accepted ? remap : noRemap));
   await examination.advise('diskSpace', () => checkDiskSpace(destination, planned, signal));
   await examination.advise('equalIds', () => adviseEqualIds(planned, destination));
   return catalog;
 }
 
-async function examineVerification(input: StartCheck, catalog: Catalog, examination: Examination): Promise<void> {
-  await examination.require(
-    'verification',
-    () => checkVerification(input, catalog),
-    () => describeVerification(input.request),
-  );
-}
+/** Checks that need the source's catalog. */
+const CATALOG_CHECKS = [
+  'collections',
+  'sharding',
+  'verification',
+  'destination',
+  'matched',
+  'diskSpace',
+  'equalIds',
+] as const satisfies readonly CheckName[];
 
-function describeCollections(chosen: readonly ChosenIndex[]): Advice {
-  const description = describeChosen(chosen);
-  if (description === null) return 'Every collection, view and index can be migrated.';
-  return warning(chosenWarning, description);
-}
-
-function shardedAsAsked({ catalog }: CatalogReport, request: StartRequest, filter: NamespaceFilter): Catalog {
-  return request.sharding === undefined ? catalog : applyShardingEntries(catalog, request.sharding, filter);
+function shardedAsAsked(catalog: Catalog, { sharding }: StartRequest, filter: NamespaceFilter): Catalog {
+  return sharding === undefined ? catalog : applyShardingEntries(catalog, sharding, filter);
 }
 
 function describeSharding({ sharding }: StartRequest): string {
   if (sharding === undefined) return "The source's shard keys stay as they are.";
   return `${sharding.shardingEntries.length} collections will be sharded; all others stay unsharded.`;
-}
-
-function describeClusters(source: ClusterClient, destination: ClusterClient): Advice {
-  const described = `${describeCluster(source)} to ${describeCluster(destination)}.`;
-  if (source.directRefusal === undefined) return described;
-  const description =
-    `${described} Convoy reads the source through its router, which is slower. ${source.directRefusal} Or set ` +
-    'sourceAccess to router.';
-  return warning('sourceReadThroughRouter', description);
-}
-
-/** To start instances, users need the names of all shards; longer lists are available elsewhere. */
-const shardsNamedMax = 64;
-
-function describeCluster(cluster: ClusterClient): string {
-  const { name, kind, shardIds } = cluster;
-  const shards = `${shardIds.length} shards: ${nameSome(shardIds, shardsNamedMax)}`;
-  return `${name} (${binaryVersion(cluster).join('.')}, ${kind === 'sharded' ? shards : 'replica set'})`;
 }

@@ -26,11 +26,12 @@ interface VerificationCheck {
 
 /**
  * Checks whether a migration can be verified, if that is requested.
+ * @returns the finding
  * @throws ConvoyError `verificationMemoryInsufficient`, `ttlCollectionWithVerification`, `verificationNotSupported`
  */
-export async function checkVerification(check: VerificationCheck, catalog: Catalog): Promise<void> {
+export async function checkVerification(check: VerificationCheck, catalog: Catalog): Promise<Advice> {
   const { source, destination, request, memoryBytesMax, signal } = check;
-  if (!request.verification.enabled) return;
+  if (!request.verification.enabled) return 'The migration is not verified.';
   if (memoryBytesMax !== undefined && memoryBytesMax < verifiedMemoryBytesMin) {
     throw new ConvoyError(
       'verificationMemoryInsufficient',
@@ -40,12 +41,7 @@ export async function checkVerification(check: VerificationCheck, catalog: Catal
   }
   refuseExpiring(request, catalog);
   for (const cluster of [source, destination]) await probe(cluster, signal);
-}
-
-/** The finding of `checkVerification`, for the report. */
-export function describeVerification({ verification, reversible }: StartRequest): Advice {
-  if (!verification.enabled) return 'The migration is not verified.';
-  if (!reversible) return 'Both clusters show what the verifier must read.';
+  if (!request.reversible) return 'Both clusters show what the verifier must read.';
   return warning('reverseNotVerified', 'The verifier works in the first direction only: a reverse is not verified.');
 }
 

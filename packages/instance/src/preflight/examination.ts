@@ -1,8 +1,58 @@
+import { CHECKED_NAMES_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { ErrorName } from '@convoy/api/errors/table';
 import type { Warning } from '@convoy/api/contract/progress';
-import { CHECKED_NAMES_MAX } from '@convoy/api/fleet/published-details';
-import { codeOf, failureName } from '../cluster/failure.js';
+import { classify, codeOf, failureName } from '../cluster/failure.js';
 import { knownFailure } from '../cluster/named-failure.js';
-import type { CheckName, PreflightItem, PreflightReport } from './report.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { NoAnswerError } from '../async/clock.js';
+import { causeText, unreachable, UnreachableClusterError } from '../cluster/connection-failure.js';
+
+/** The checks before a start, in their order. */
+export const checkNames = [
+  'clusters',
+  'recordedReleases',
+  'options',
+  'filter',
+  'featureCompatibilityVersion',
+  'privileges',
+  'serverParameters',
+  'collections',
+  'sharding',
+  'verification',
+  'destination',
+  'matched',
+  'diskSpace',
+  'equalIds',
+  'carry',
+  'inventory',
+  'balancers',
+  'oplogWindow',
+] as const;
+
+export type CheckName = (typeof checkNames)[number];
+
+/** `failed` prevents a start; `unchecked`: the current access or privileges do not show it. */
+export type CheckResult = 'passed' | 'warning' | 'failed' | 'unchecked';
+
+/** What one check found, and what to do about it unless it passed. Never values of documents, users or passwords. */
+export interface PreflightItem {
+  check: CheckName;
+  result: CheckResult;
+  /** The refusal that `start` would answer; null unless failed. */
+  error: ErrorName | null;
+  description: string;
+  /** What the description counts, where it does not name all. */
+  names?: string[] | undefined;
+}
+
+/** Every condition for a start, each with its finding. */
+export interface PreflightReport {
+  canStart: boolean;
+  items: PreflightItem[];
+}
+
+/** What is published while there are no findings to show. */
+export const noFindings = { at_ms: 0, canStart: false, items: [] } satisfies PublishedDetails['preflight'];
 
 /** The finding of a check that cannot refuse a start; a text alone: it is passed. `names`: what the text counts. */
 export type Advice =
@@ -42,7 +92,15 @@ export class Examination {
   }
 
   /**
-   * Runs a check that may refuse the start.
+   * Runs a check that may refuse the start, and returns its finding.
+   * @throws ConvoyError the refusal, if the examination ends at the first one; whatever else the check throws
+   */
+  async check(check: CheckName, examine: () => Advice | Promise<Advice>): Promise<void> {
+    await this.require(check, examine, (finding) => finding);
+  }
+
+  /**
+   * Runs a check that may refuse the start, and whose result later ones need.
    * @param describe the finding; null where a later step of the same check has one
    * @returns its result; undefined after a refusal
    * @throws ConvoyError the refusal, if the examination ends at the first one; whatever else the check throws
@@ -88,4 +146,50 @@ export class Examination {
     this.#items.push({ check, result, error: null, description, ...(names === undefined ? {} : { names }) });
     if (advice.result === 'warning') this.#warnings.push({ name: advice.name, description: advice.description });
   }
+}
+
+/**
+ * A call without an answer fails after 20 s, and its repetition goes through another connection. An election takes
+ * about 12 s. So two attempts are enough where another member can answer.
+ */
+const attemptsMax = 3;
+
+/**
+ * Checks, and checks again where a node gives no answer or an election is under way: checks change nothing.
+ * @param report finds everything anew in every call
+ * @param destination the name of the destination, as in the labels of clients
+ * @throws ConvoyError `sourceUnavailable` or `destinationUnavailable`, which names the call that is not answered;
+ * whatever else the report throws
+ */
+export async function repeatUnanswered(
+  report: () => Promise<PreflightReport>,
+  destination: string,
+  signal: AbortSignal,
+): Promise<PreflightReport> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await report();
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (classify(thrown) !== 'retryable') throw thrown;
+      if (attempt >= attemptsMax) throw unansweredBy(thrown, destination);
+    }
+  }
+}
+
+function unansweredBy(thrown: unknown, destination: string): ConvoyError {
+  const [from, text] = described(thrown);
+  const error = from.startsWith(destination) ? 'destinationUnavailable' : 'sourceUnavailable';
+  return new ConvoyError(error, `${text} The check had to be given up; run it again.`, { cause: thrown });
+}
+
+/** Who failed, and how. */
+function described(thrown: unknown): [from: string, text: string] {
+  if (thrown instanceof UnreachableClusterError) return [thrown.cluster, unreachable(thrown.cluster, thrown.failure)];
+  if (thrown instanceof NoAnswerError && thrown.wait !== null) {
+    const { from, what } = thrown.wait;
+    const remedy = 'Look at this node and its network: a member that is frozen has to be ended or to go on.';
+    return [from, `${from} gives no answer to ${what}. ${remedy}`];
+  }
+  return ['', `A cluster did not answer: ${causeText(thrown)}. Check that its members run and can be reached.`];
 }

@@ -14,8 +14,7 @@ import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { asUnavailable } from '../../cluster/connection-failure.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { reportStart } from '../../preflight/check-start.js';
-import { repeatUnanswered } from '../../preflight/repeat-unanswered.js';
-import type { PreflightItem, PreflightReport } from '../../preflight/report.js';
+import { type PreflightItem, type PreflightReport, repeatUnanswered } from '../../preflight/examination.js';
 
 /** Interval of looking for a question: a user waits for the answer. */
 const look_ms = 1_000;

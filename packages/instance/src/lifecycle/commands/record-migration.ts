@@ -6,7 +6,7 @@ import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { currentTime } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { checkJoin, checkStart, type StartCheck } from '../../preflight/check-start.js';
-import { noFindings, type PreflightReport } from '../../preflight/report.js';
+import { noFindings, type PreflightReport } from '../../preflight/examination.js';
 import { firstEpochAt } from '../../store/fence.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords, type NewMigration } from '../../store/migration-record.js';

@@ -2,7 +2,7 @@ import type { Catalog, InconsistentIndex } from '../../catalog/namespace.js';
 import { chosenWarning, describeChosen, withChosenIndexes } from '../../catalog/chosen-indexes.js';
 import { describeLeftOut, refuseUnsupported, timeSeriesWarning } from '../../catalog/unsupported-collections.js';
 import { type CatalogReport, readCatalogReport, readSettledCatalog } from '../../catalog/read-catalog.js';
-import { blindViewsWarning, describeBlindViews } from '../../preflight/match-filter.js';
+import { blindViewsWarning, describeBlindViews } from '../../catalog/views.js';
 import { filterOf, type LeaderDependencies } from '../migration/migration-dependencies.js';
 import { recordWarning } from '../migration/recorded-warnings.js';
 import { forgetSkipped } from './builds.js';

@@ -4,7 +4,7 @@ import {
   NAMESPACES_PUBLISHED_MAX,
   type PublishedDetails,
 } from '@convoy/api/fleet/published-details';
-import { noFindings } from '../../preflight/report.js';
+import { noFindings } from '../../preflight/examination.js';
 import {
   emptyHistory,
   type FleetLook,

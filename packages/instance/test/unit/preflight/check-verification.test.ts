@@ -1,11 +1,8 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import {
-  checkVerification,
-  describeVerification,
-  verifiedMemoryBytesMin,
-} from '../../../src/preflight/check-verification.js';
+import { checkVerification, verifiedMemoryBytesMin } from '../../../src/preflight/check-verification.js';
 import { fakeCluster, FakeNodeClient, type Handler, serverError } from '../fake-node-client.js';
+import type { Advice } from '../../../src/preflight/examination.js';
 import { requestOf } from './fixture.js';
 
 const { signal } = new AbortController();
@@ -22,7 +19,7 @@ function check(
   destination: FakeNodeClient,
   memoryBytesMax: number,
   request = verified,
-): Promise<void> {
+): Promise<Advice> {
   const clusters = {
     source: fakeCluster({ router: source }),
     destination: fakeCluster({ router: destination, name: 'cluster1' }),
@@ -32,14 +29,18 @@ function check(
 
 describe('verification', () => {
   it('is accepted if both clusters show their changes', async () => {
-    await expect(check(streams, streams, verifiedMemoryBytesMin)).resolves.toBeUndefined();
+    await expect(check(streams, streams, verifiedMemoryBytesMin)).resolves.toBe(
+      'Both clusters show what the verifier must read.',
+    );
   });
 
   it('is refused with too little memory', async () => {
     await expect(check(streams, streams, verifiedMemoryBytesMin - 1)).rejects.toMatchObject({
       error: 'verificationMemoryInsufficient',
     });
-    await expect(check(streams, streams, verifiedMemoryBytesMin - 1, requestOf())).resolves.toBeUndefined();
+    await expect(check(streams, streams, verifiedMemoryBytesMin - 1, requestOf())).resolves.toBe(
+      'The migration is not verified.',
+    );
   });
 
   it.each(['cluster0', 'cluster1'])('is refused if a cluster shows no change stream: %s', async (name) => {
@@ -51,11 +52,11 @@ describe('verification', () => {
     await expect(check(source, destination, verifiedMemoryBytesMin)).rejects.toMatchObject(refusal);
   });
 
-  it('of a reversible migration is accepted with a warning', () => {
-    expect(describeVerification({ ...verified, reversible: true })).toMatchObject({
+  it('of a reversible migration is accepted with a warning', async () => {
+    const reversible = { ...verified, reversible: true };
+    await expect(check(streams, streams, verifiedMemoryBytesMin, reversible)).resolves.toMatchObject({
       result: 'warning',
       name: 'reverseNotVerified',
     });
-    expect(describeVerification({ ...requestOf(), reversible: true })).toBe('The migration is not verified.');
   });
 });

@@ -1,7 +1,7 @@
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { checkNames, type CheckName, type PreflightItem } from '../../../src/preflight/report.js';
+import { type CheckName, checkNames, type PreflightItem } from '../../../src/preflight/examination.js';
 import { requestOf, Fixture } from './fixture.js';
 
 /** What prevents a migration, or is worth knowing, and its finding. */

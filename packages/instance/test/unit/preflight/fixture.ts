@@ -4,7 +4,7 @@ import { BSON, type Document } from 'mongodb';
 import { systemClock } from '../../../src/async/clock.js';
 import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
 import { checkJoin, checkStart, reportStart } from '../../../src/preflight/check-start.js';
-import type { PreflightReport } from '../../../src/preflight/report.js';
+import type { PreflightReport } from '../../../src/preflight/examination.js';
 import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
 import { fakeCluster, FakeNodeClient, type Handler } from '../fake-node-client.js';
 

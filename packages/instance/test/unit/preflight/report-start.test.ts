@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkNames, type CheckName, type PreflightItem } from '../../../src/preflight/report.js';
+import { type CheckName, checkNames, type PreflightItem } from '../../../src/preflight/examination.js';
 import { fakeCluster, FakeNodeClient, serverError } from '../fake-node-client.js';
 import { requestOf, Fixture } from './fixture.js';
 

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
-import type { CheckName } from '../../../src/preflight/report.js';
+import type { CheckName } from '../../../src/preflight/examination.js';
 import {
   destinationPrivileges,
   sourcePrivileges,

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { NoAnswerError } from '../../../src/async/clock.js';
-import { repeatUnanswered } from '../../../src/preflight/repeat-unanswered.js';
-import type { PreflightReport } from '../../../src/preflight/report.js';
+import { type PreflightReport, repeatUnanswered } from '../../../src/preflight/examination.js';
 import { serverError } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 
