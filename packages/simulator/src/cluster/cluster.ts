@@ -1,11 +1,12 @@
 import { type AuthSetting, clusterAuth, shardAuth } from '../access/auth-options.js';
 import { ClusterTimeSigner } from '../access/cluster-time-signer.js';
+import { chunkBytes } from '../config/chunk-size.js';
+import type { ClusterShard } from '../config/cluster-shard.js';
 import { ConfigStore } from '../config/config-store.js';
 import { ShardingCatalog } from '../config/sharding-catalog.js';
 import { ClusterClock } from '../node/clock.js';
 import { Deployment } from '../node/deployment.js';
 import { defaultVersion, type ReleaseSeries, ServerVersion } from '../node/server-version.js';
-import { chunkBytes } from '../config/chunk-size.js';
 import { Balancer, roundMsDefault } from '../router/sharding/balancer.js';
 import { RangeDeletions } from '../router/sharding/range-deletions.js';
 import { MemberControl } from './member-control.js';
@@ -45,57 +46,144 @@ export interface ClusterOptions {
   readonly now?: () => number;
 }
 
-/** A running sharded cluster. */
-export interface Cluster {
-  /** `host:port` of the first router. */
-  readonly router: string;
-  readonly routers: readonly string[];
-  readonly config: string;
-  /** `host:port` of each shard, in the order of the ids `shard0`, `shard1`, … */
-  readonly shards: readonly string[];
-  /** `mongodb://` address of the first router. */
-  readonly connectionString: string;
-  readonly shardMembers: readonly ShardMember[];
-  readonly routerMembers: readonly RouterMember[];
+const defaultHost = '127.0.0.1';
+
+/** The nodes of a cluster that hold data, with what its routers share. */
+interface Members {
+  readonly clock: ClusterClock;
+  readonly deployment: Deployment;
+  readonly config: ShardMember;
+  readonly configShard: ClusterShard;
+  readonly ranges: RangeDeletions;
   readonly catalog: ShardingCatalog;
-  /** The balancer; `round()` makes one round at once. */
-  readonly balancer: Balancer;
-  /** Starts one more member, which `addShard` with its connection string `setName/host:port` turns into a shard. */
-  startShard(): Promise<ShardMember>;
-  /** The faults of every node, by name: `router0`, …, `config`, `shard0`, … */
-  readonly nodes: ReadonlyMap<string, NodeControl>;
-  /** The faults of a node. @throws RangeError for an unknown name */
-  node(name: string): NodeControl;
-  /** The faults of a shard or of the config server. @throws RangeError for an unknown name */
-  member(name: string): MemberControl;
-  close(): Promise<void>;
+  readonly roster: ShardRoster;
 }
 
-const defaultHost = '127.0.0.1';
+/** A running sharded cluster. */
+export class Cluster {
+  /** The faults of every node, by name: `router0`, …, `config`, `shard0`, … */
+  readonly nodes: ReadonlyMap<string, NodeControl>;
+  readonly catalog: ShardingCatalog;
+  readonly #nodes: Map<string, NodeControl>;
+
+  constructor(
+    private readonly held: Members,
+    /** The balancer; `round()` makes one round at once. */
+    readonly balancer: Balancer,
+    readonly routerMembers: readonly RouterMember[],
+  ) {
+    const { catalog, config, roster } = held;
+    this.catalog = catalog;
+    this.#nodes = new Map([...routerMembers, config, ...roster.members].map(({ control }) => [control.name, control]));
+    this.nodes = this.#nodes;
+  }
+
+  /** `host:port` of the first router. */
+  get router(): string {
+    return this.routers[0] ?? '';
+  }
+
+  get routers(): readonly string[] {
+    return this.routerMembers.map(({ identity }) => identity.host);
+  }
+
+  get config(): string {
+    return this.held.config.identity.host;
+  }
+
+  get shardMembers(): readonly ShardMember[] {
+    return this.held.roster.members;
+  }
+
+  /** `host:port` of each shard, in the order of the ids `shard0`, `shard1`, … */
+  get shards(): readonly string[] {
+    return this.shardMembers.map(({ identity }) => identity.host);
+  }
+
+  /** `mongodb://` address of the first router. */
+  get connectionString(): string {
+    return `mongodb://${this.router}`;
+  }
+
+  /** Starts one more member, which `addShard` with its connection string `setName/host:port` turns into a shard. */
+  async startShard(): Promise<ShardMember> {
+    const member = await this.held.roster.start(0);
+    this.#nodes.set(member.id, member.control);
+    return member;
+  }
+
+  /** The faults of a node. @throws RangeError for an unknown name */
+  node(name: string): NodeControl {
+    const node = this.nodes.get(name);
+    if (node === undefined) throw new RangeError(`no node ${name}: the nodes are ${[...this.nodes.keys()].join(', ')}`);
+    return node;
+  }
+
+  /** The faults of a shard or of the config server. @throws RangeError for an unknown name */
+  member(name: string): MemberControl {
+    const node = this.node(name);
+    if (node instanceof MemberControl) return node;
+    throw new RangeError(`${name} is a router`);
+  }
+
+  async close(): Promise<void> {
+    const { config, ranges, roster } = this.held;
+    this.balancer.close();
+    ranges.close();
+    await Promise.all([...this.routerMembers, ...roster.members, config].map((member) => member.close()));
+  }
+}
 
 /** Starts a sharded cluster in this process: shards of one member each, a config server and routers. */
 export async function startWholeCluster(options: ClusterOptions): Promise<Cluster> {
-  const address = options.host ?? defaultHost;
-  const port = (offset: number): number =>
-    options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset;
+  const held = await startMembers(options);
+  const { catalog, clock, config, configShard, deployment, ranges, roster } = held;
+  const migration = {
+    catalog,
+    ranges,
+    cleanupDelayMs: (shard: string) => roster.cleanupDelayMs(shard),
+    lockWaitMs: (shard: string) => roster.lockWaitMs(shard),
+    chunkBytesMax: () => chunkBytes(configShard.stored, config.identity.version),
+  };
+  const balancer = new Balancer({
+    migration,
+    configShard,
+    release: config.identity.release,
+    roundMs: options.balancerRoundMs ?? roundMsDefault,
+  });
+  const { available } = roster;
+  const shared = { catalog, clock, deployment, configShard, realm: config.realm, balancer, migration, available };
+  const routers: RouterMember[] = [];
+  for (let index = 0; index < (options.routers ?? 1); index += 1) {
+    const port = portOf(options, index === 0 ? 0 : 1 + options.shards + index);
+    routers.push(await RouterMember.start(`router${index}`, shared, options.host ?? defaultHost, port));
+  }
+  return new Cluster(held, balancer, routers);
+}
+
+/** Starts the config server and the shards. */
+async function startMembers(options: ClusterOptions): Promise<Members> {
   const clock = new ClusterClock(options.now);
   const deployment = new Deployment(
     options.version === undefined ? defaultVersion : ServerVersion.parse(options.version),
   );
-  const limits = {
+  const common = {
+    address: options.host ?? defaultHost,
+    clock,
+    deployment,
+    signer: new ClusterTimeSigner(clock),
     oplogBytesMax: options.oplogBytesMax,
     snapshotWindowSeconds: options.snapshotWindowSeconds,
     noopIntervalMs: options.noopIntervalMs,
     hostSelectionMs: options.hostSelectionMs,
   };
-  const common = { address, clock, deployment, signer: new ClusterTimeSigner(clock), ...limits };
   const shards: { roster?: ShardRoster } = {};
   const config = await ShardMember.start({
     ...common,
     kind: 'config',
     id: 'config',
     setName: 'cfg',
-    port: port(1),
+    port: portOf(options, 1),
     configServer: undefined,
     auth: clusterAuth(options.auth),
     keepsToRouters: () => catalog.shards.includes(configShard) && shards.roster?.keepsToRouters === true,
@@ -110,76 +198,12 @@ export async function startWholeCluster(options: ClusterOptions): Promise<Cluste
     auth: shardAuth(options.auth),
   });
   shards.roster = roster;
-  for (let index = 0; index < options.shards; index += 1) await roster.start(port(2 + index));
+  for (let index = 0; index < options.shards; index += 1) await roster.start(portOf(options, 2 + index));
   await catalog.initialize(roster.members.map((member) => roster.asShard(member)));
-  const chunkBytesMax = (): number => chunkBytes(configShard.stored, config.identity.version);
-  const migration = {
-    catalog,
-    ranges,
-    cleanupDelayMs: (shard: string) => roster.cleanupDelayMs(shard),
-    lockWaitMs: (shard: string) => roster.lockWaitMs(shard),
-    chunkBytesMax,
-  };
-  const balancer = new Balancer({
-    migration,
-    configShard,
-    release: config.identity.release,
-    roundMs: options.balancerRoundMs ?? roundMsDefault,
-  });
-  const shared = {
-    catalog,
-    clock,
-    deployment,
-    configShard,
-    realm: config.realm,
-    balancer,
-    migration,
-    available: roster.available,
-  };
-  const routers: RouterMember[] = [];
-  for (let index = 0; index < (options.routers ?? 1); index += 1) {
-    routers.push(
-      await RouterMember.start(`router${index}`, shared, address, port(index === 0 ? 0 : 1 + options.shards + index)),
-    );
-  }
-  const nodes = new Map<string, NodeControl>(
-    [...routers, config, ...roster.members].map(({ control }) => [control.name, control]),
-  );
-  const hosts = routers.map((router) => router.identity.host);
-  return {
-    router: hosts[0] ?? '',
-    routers: hosts,
-    config: config.identity.host,
-    shards: roster.members.map((member) => member.identity.host),
-    connectionString: `mongodb://${hosts[0] ?? ''}`,
-    shardMembers: roster.members,
-    routerMembers: routers,
-    catalog,
-    balancer,
-    startShard: async () => {
-      const member = await roster.start(0);
-      nodes.set(member.id, member.control);
-      return member;
-    },
-    nodes,
-    node: (name) => nodeNamed(nodes, name),
-    member: (name) => memberNamed(nodes, name),
-    close: async () => {
-      balancer.close();
-      ranges.close();
-      await Promise.all([...routers, ...roster.members, config].map((member) => member.close()));
-    },
-  };
+  return { clock, deployment, config, configShard, ranges, catalog, roster };
 }
 
-function nodeNamed(nodes: ReadonlyMap<string, NodeControl>, name: string): NodeControl {
-  const node = nodes.get(name);
-  if (node === undefined) throw new RangeError(`no node ${name}: the nodes are ${[...nodes.keys()].join(', ')}`);
-  return node;
-}
-
-function memberNamed(nodes: ReadonlyMap<string, NodeControl>, name: string): MemberControl {
-  const node = nodeNamed(nodes, name);
-  if (node instanceof MemberControl) return node;
-  throw new RangeError(`${name} is a router`);
+/** The port at a place after the first one; 0 for any free one. */
+function portOf({ basePort = 0 }: ClusterOptions, offset: number): number {
+  return basePort === 0 ? 0 : basePort + offset;
 }

@@ -3,21 +3,22 @@ import { type ServerAuth, shardAuth } from '../access/auth-options.js';
 import { ClusterTimeSigner } from '../access/cluster-time-signer.js';
 import { type AccessRealm, guardNode, keepSigningKey, openRealm } from '../access/guard-node.js';
 import { AccessDocuments } from '../access/user/access-documents.js';
-import { doc, docOf } from '../node/doc-fields.js';
-import { internalRequest } from '../node/internal-request.js';
-import type { ClusterClock } from '../node/clock.js';
-import type { CommandRequest } from '../node/command.js';
-import type { Deployment } from '../node/deployment.js';
 import type { Doc } from '../bson/value.js';
+import { ConfigStore } from '../config/config-store.js';
+import { MemberLink } from '../config/member-link.js';
 import { MemberNode } from '../every-node/member-node.js';
 import { NodeIdentity, type NodeKind } from '../every-node/node-identity.js';
 import { serverStatus } from '../every-node/server-status.js';
-import { ConfigStore } from '../config/config-store.js';
-import { MemberLink } from '../config/member-link.js';
+import type { FailPoints } from '../faults/fail-points.js';
+import type { ClusterClock } from '../node/clock.js';
+import type { CommandRequest } from '../node/command.js';
+import type { Deployment } from '../node/deployment.js';
+import { doc, docOf } from '../node/doc-fields.js';
+import { internalRequest } from '../node/internal-request.js';
 import { ShardNode } from '../shard/shard-node.js';
 import type { ServedNode } from '../wire/served-node.js';
-import { MemberControl } from './member-control.js';
 import { WireServer } from '../wire/wire-server.js';
+import { MemberControl } from './member-control.js';
 
 export interface MemberOptions {
   readonly kind: Exclude<NodeKind, 'router'>;
@@ -112,9 +113,7 @@ export class ShardMember {
         ['shardingState', () => shardingState(options)],
         ['serverStatus', (request) => statusWithMove(identity, shard, request)],
       ]);
-    shard.holdCommitsAt(failPoints.get('hangBeforeCommitingTxn'));
-    shard.holdMovesAt(failPoints.get('moveChunkHangAtStep4'));
-    shard.holdBuildsAt(failPoints.get('hangAfterInitializingIndexBuild'));
+    holdAtFailPoints(shard, failPoints);
     if (options.kind !== 'config') options.deployment.writeBlock.members.push(shard);
     if (options.kind === 'replicaSet') keepWriteBlock(options.deployment, shard);
     parameters.onChange = (name, value) => shard.applyParameter(name, value);
@@ -148,6 +147,13 @@ export class ShardMember {
     await this.server.close();
     this.shard.close();
   }
+}
+
+/** Where fail points hold back what the shard does. */
+function holdAtFailPoints(shard: ShardNode, failPoints: FailPoints): void {
+  shard.holdCommitsAt(failPoints.get('hangBeforeCommitingTxn'));
+  shard.holdMovesAt(failPoints.get('moveChunkHangAtStep4'));
+  shard.holdBuildsAt(failPoints.get('hangAfterInitializingIndexBuild'));
 }
 
 /** `serverStatus`, which since 8.0 shows the move of a chunk that is under way (earlier releases were not seen to). */
