@@ -103,6 +103,7 @@ export class ShardAccess {
     if (collection === undefined) {
       const clusterTime = oplog.nextTime();
       collection = catalog.addCollection(namespace, options, timeKey(clusterTime), uuid);
+      collection.mixesSchemas = !this.state.version.atLeast(6, 0);
       oplog.append(clusterTime, [createOperation(collection, !shown)]);
     }
     buildIndexes(this.state, collection, indexes, { fromMigrate: !shown });

@@ -2,17 +2,27 @@ import { Binary, Int32 } from 'bson';
 import { type Doc, type Value } from '../bson/value.js';
 import { doc, docOrEmpty } from '../node/doc-fields.js';
 import { assembleDiff, type Diff, sameBytes } from '../update/diff.js';
+import type { Bucket } from './bucket.js';
+
+/** A bucket with its document. */
+export interface DocumentedBucket {
+  readonly bucket: Bucket;
+  readonly document: Doc;
+}
 
 /**
  * What servers log of measurements that join a bucket: new values of open columns, and since 8.0 where the bytes of a
  * compressed column change and how they go on (`b`).
  */
-export function bucketDiff(before: Doc, after: Doc): Diff {
-  const [wasControl, isControl] = [before, after].map((bucket) => docOrEmpty(bucket.get('control')));
-  const [wasData, isData] = [before, after].map((bucket) => docOrEmpty(bucket.get('data')));
+export function bucketDiff(before: DocumentedBucket, after: DocumentedBucket): Diff {
+  const part = ({ document }: DocumentedBucket, name: string): Doc => docOrEmpty(document.get(name));
   const inner: Doc = new Map();
-  add(inner, 'scontrol', controlDiff(docOrEmpty(wasControl), docOrEmpty(isControl)));
-  add(inner, 'sdata', dataDiff(docOrEmpty(wasData), docOrEmpty(isData)));
+  add(inner, 'scontrol', controlDiff(part(before, 'control'), part(after, 'control')));
+  const data =
+    after.bucket.version > 1
+      ? packedDiff(part(before, 'data'), part(after, 'data'))
+      : openDiff(before.bucket, after.bucket);
+  add(inner, 'sdata', data);
   return inner;
 }
 
@@ -43,17 +53,31 @@ function fieldsDiff(before: Doc, after: Doc): Diff {
   return assembleDiff(new Map(), updated, inserted, new Map());
 }
 
-function dataDiff(before: Doc, after: Doc): Diff {
+function openDiff(before: Bucket, after: Bucket): Diff {
   const inserted: Doc = new Map();
   const inner: Doc = new Map();
+  for (const [name, values] of after.columns) {
+    const rows: Doc = new Map();
+    for (let row = before.count; row < values.length; row += 1) {
+      const value = values[row];
+      if (value !== undefined) rows.set(String(row), value);
+    }
+    if (rows.size === 0) continue;
+    if (before.columns.has(name)) inner.set(`s${name}`, doc(['i', rows]));
+    else inserted.set(name, rows);
+  }
+  return assembleDiff(new Map(), new Map(), inserted, inner);
+}
+
+function packedDiff(before: Doc, after: Doc): Diff {
+  const inserted: Doc = new Map();
   const grown: Doc = new Map();
   for (const [name, column] of after) {
     const known = before.get(name);
-    if (known === undefined) inserted.set(name, column);
-    else if (known instanceof Binary && column instanceof Binary) grown.set(name, binaryDiff(known, column));
-    else add(inner, `s${name}`, fieldsDiff(docOrEmpty(known), docOrEmpty(column)));
+    if (known instanceof Binary && column instanceof Binary) grown.set(name, binaryDiff(known, column));
+    else inserted.set(name, column);
   }
-  const sections = assembleDiff(new Map(), new Map(), inserted, inner);
+  const sections = assembleDiff(new Map(), new Map(), inserted, new Map());
   return grown.size === 0 ? sections : new Map<string, Value>([...sections, ['b', grown]]);
 }
 

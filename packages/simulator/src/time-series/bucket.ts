@@ -6,7 +6,7 @@ import { DateTime, type Doc, type Value } from '../bson/value.js';
 import { doc, docOrEmpty, isTrue, numberOf } from '../node/doc-fields.js';
 import type { ServerVersion } from '../node/server-version.js';
 import { roundedDown, type TimeSeries } from './bucketing.js';
-import { columnSubtype, decodeColumn, encodeColumn } from './column.js';
+import { columnSubtype, ColumnWriter, decodeColumn } from './column.js';
 
 /** The forms of a bucket: open columns; compressed ones in the order of time; compressed ones in any order. */
 type BucketVersion = 1 | 2 | 3;
@@ -23,7 +23,7 @@ export interface Bucket {
   readonly meta: Value | undefined;
   readonly count: number;
   /** By field, each with as many values as there are measurements. */
-  readonly columns: ReadonlyMap<string, readonly (Value | undefined)[]>;
+  readonly columns: ReadonlyMap<string, Values>;
 }
 
 /** What buckets of a collection have in common. */
@@ -70,11 +70,42 @@ export function bucketDocument({ id, version, min, max, closed, meta, count, col
   return head.set('data', data);
 }
 
-function storedColumn(version: BucketVersion, values: readonly (Value | undefined)[]): Value {
-  if (version > 1) return new Binary(encodeColumn(values), columnSubtype);
-  const open: Doc = new Map();
-  for (const [row, value] of values.entries()) if (value !== undefined) open.set(String(row), value);
-  return open;
+type Values = readonly (Value | undefined)[];
+
+/** A column as it is stored, which grows with its values. */
+class StoredColumn {
+  #count = 0;
+  readonly #open: Doc = new Map();
+  readonly #packed = new ColumnWriter();
+
+  constructor(private readonly isPacked: boolean) {}
+
+  fits(version: BucketVersion): boolean {
+    return this.isPacked === version > 1;
+  }
+
+  /** @param values those that it has, and further ones */
+  grownTo(values: Values): Value {
+    for (; this.#count < values.length; this.#count += 1) {
+      const value = values[this.#count];
+      if (this.isPacked) this.#packed.add(value);
+      else if (value !== undefined) this.#open.set(String(this.#count), value);
+    }
+    return this.isPacked ? new Binary(this.#packed.bytes(), columnSubtype) : this.#open;
+  }
+}
+
+/** The stored columns of values, and of which values others have grown: a bucket grows by few at a time. */
+const storedColumns = new WeakMap<Values, StoredColumn>();
+const grownFrom = new WeakMap<Values, Values>();
+
+function storedColumn(version: BucketVersion, values: Values): Value {
+  const before = grownFrom.get(values) ?? values;
+  const known = storedColumns.get(values) ?? storedColumns.get(before);
+  const column = known?.fits(version) === true ? known : new StoredColumn(version > 1);
+  storedColumns.delete(before);
+  storedColumns.set(values, column);
+  return column.grownTo(values);
 }
 
 /** The measurements of a bucket: time and metadata first, as servers show them. */
@@ -152,13 +183,15 @@ export function extended(bucket: Bucket, measurements: readonly Doc[], rules: Bu
   const names = new Set([...bucket.columns.keys(), ...fields.flatMap((each) => [...each.keys()])]);
   const columns = new Map(
     [...names].map((name) => {
-      const before = bucket.columns.get(name) ?? Array.from({ length: bucket.count }, () => undefined);
-      return [name, [...before, ...fields.map((each) => each.get(name))]];
+      const before: Values = bucket.columns.get(name) ?? Array.from({ length: bucket.count }, () => undefined);
+      const after: Values = [...before, ...fields.map((each) => each.get(name))];
+      grownFrom.set(after, before);
+      return [name, after];
     }),
   );
   return {
     ...bucket,
-    version: bucket.version === 2 && !isAscending(columns.get(series.timeField) ?? []) ? 3 : bucket.version,
+    version: bucket.version === 2 && !isAscending(columns.get(series.timeField), bucket.count) ? 3 : bucket.version,
     min: inOrderOf(min, bucket.count === 0 ? [...names] : []),
     max,
     count: bucket.count + measurements.length,
@@ -208,10 +241,11 @@ function extreme(known: Value | undefined, value: Value, direction: 1 | -1, coll
   return compareValues(value, known, collation) * direction > 0 ? value : known;
 }
 
-function isAscending(times: readonly (Value | undefined)[]): boolean {
-  return times.every((time, at) => {
-    const before = times[at - 1];
-    return at === 0 || (before !== undefined && time !== undefined && compareValues(before, time) <= 0);
+/** Whether the times from a row on do not lie before the one ahead of them. */
+function isAscending(times: Values = [], from: number): boolean {
+  return times.slice(from).every((time, at) => {
+    const before = times[from + at - 1];
+    return before === undefined || time === undefined || compareValues(before, time) <= 0;
   });
 }
 

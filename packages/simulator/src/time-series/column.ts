@@ -33,7 +33,7 @@ const above31 = 0x1f;
 export function encodeColumn(values: Column): Buffer {
   const writer = new ColumnWriter();
   for (const value of values) writer.add(value);
-  return writer.finish();
+  return writer.bytes();
 }
 
 /** Counts from the last literal on. */
@@ -45,29 +45,36 @@ interface Base {
   difference: bigint;
 }
 
-class ColumnWriter {
-  readonly #parts: Buffer[] = [];
-  #blocks: Buffer[] = [];
+/** A column that grows. */
+export class ColumnWriter {
+  #buffer = Buffer.allocUnsafe(64);
+  #length = 0;
+  /** Where the number of the last blocks stands. Undefined behind a literal. */
+  #control: number | undefined;
   #base: Base | undefined;
 
   add(value: Value | undefined): void {
-    if (value === undefined) {
-      this.#addBlock(missing);
-      return;
-    }
-    const coded = this.#difference(value);
-    if (coded !== undefined) {
-      this.#addBlock(coded);
-      return;
-    }
-    this.#flush();
-    this.#parts.push(Buffer.from([typeOf(value), 0]), encodeValue(value));
-    this.#base = baseOf(value);
+    const coded = value === undefined ? missing : this.#difference(value);
+    if (coded !== undefined) this.#addBlock(coded);
+    else if (value !== undefined) this.#addLiteral(value);
   }
 
-  finish(): Buffer {
-    this.#flush();
-    return Buffer.concat([...this.#parts, Buffer.from([end])]);
+  /** The column of the values so far. */
+  bytes(): Buffer {
+    const whole = Buffer.alloc(this.#length + 1, end);
+    this.#buffer.copy(whole, 0, 0, this.#length);
+    return whole;
+  }
+
+  #addLiteral(value: Value): void {
+    const bytes = encodeValue(value);
+    this.#reserve(bytes.length + 2);
+    this.#buffer[this.#length] = typeOf(value);
+    this.#buffer[this.#length + 1] = 0;
+    bytes.copy(this.#buffer, this.#length + 2);
+    this.#length += bytes.length + 2;
+    this.#control = undefined;
+    this.#base = baseOf(value);
   }
 
   #difference(value: Value): bigint | undefined {
@@ -84,16 +91,22 @@ class ColumnWriter {
   }
 
   #addBlock(value: bigint): void {
-    const block = Buffer.alloc(blockBytes);
-    block.writeBigUInt64LE((value << selectorBits) | oneValue);
-    this.#blocks.push(block);
-    if (this.#blocks.length === blocksMax) this.#flush();
+    this.#reserve(blockBytes + 1);
+    const known = this.#control === undefined ? undefined : this.#buffer[this.#control];
+    if (this.#control === undefined || known === (blocks | (blocksMax - 1))) {
+      this.#control = this.#length;
+      this.#buffer[this.#length] = blocks;
+      this.#length += 1;
+    } else this.#buffer[this.#control] = (known ?? blocks) + 1;
+    this.#buffer.writeBigUInt64LE((value << selectorBits) | oneValue, this.#length);
+    this.#length += blockBytes;
   }
 
-  #flush(): void {
-    if (this.#blocks.length === 0) return;
-    this.#parts.push(Buffer.from([blocks | (this.#blocks.length - 1)]), ...this.#blocks);
-    this.#blocks = [];
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#length + bytes));
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
   }
 }
 

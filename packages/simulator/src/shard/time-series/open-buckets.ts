@@ -47,6 +47,8 @@ export class OpenBucket {
   waiting: Row[] = [];
   /** Its least values and count with what waits. */
   grown: Bucket;
+  /** The document of its last write. The columns of an open one are those of later writes already. */
+  document: Doc | undefined;
   /** A bucket that it replaces, which is compressed then. */
   closes: OpenBucket | undefined;
 
@@ -161,6 +163,8 @@ export class OpenBuckets {
     const found = [...matchedRecords(collection, filter, NOW, search)]
       .filter(({ record, bytes }) => !heldByAnother(record, null) && this.#owns(collection, bytes))
       .flatMap(({ bytes }) => readable(bytes, rules))
+      // Null in a filter finds what is missing, too.
+      .filter((found) => found.hasMeta === (meta !== undefined))
       .filter(({ open }) => this.#reasonAgainst(open(key), row, time, rules) === undefined)
       .sort((a, b) => compareValues(b.first, a.first));
     return found[0]?.open(key);
@@ -178,16 +182,15 @@ export class OpenBuckets {
     const rows = this.#inOrder(open.waiting, rules);
     const record = open.stored === undefined ? null : collection.recordById(open.bucket.id, NOW);
     if (record === null || open.stored === undefined) {
-      this.#stored(collection, open, () => {
-        const next = extended(open.bucket, rows, rules);
-        state.writer.insert(collection, encodeDocument(bucketDocument(next)), null);
-        return next;
-      });
+      const next = extended(open.bucket, rows, rules);
+      state.writer.insert(collection, encodeDocument(bucketDocument(next)), null);
+      this.#settle(collection, open, next);
     } else if (state.version.atLeast(8, 0) && open.bucket.version === 1) {
       const whole = compressed(open.bucket, rules, state.version);
       const bytes = encodeDocument(bucketDocument(whole));
       state.writer.update(collection, record, open.stored, bytes, BY_REPLACEMENT, null);
       open.bucket = whole;
+      open.document = undefined;
       open.stored = this.#storedNow(collection, whole) ?? undefined;
       this.#extend(collection, rules, open, rows);
     } else this.#extend(collection, rules, open, rows);
@@ -201,28 +204,24 @@ export class OpenBuckets {
     if (record === null || stored === undefined) return;
     const isUnpacked = !version.atLeast(8, 0) && open.bucket.version > 1;
     const base: Bucket = isUnpacked ? { ...open.bucket, version: 1 } : open.bucket;
-    this.#stored(collection, open, () => {
-      const next = extended(base, rows, rules);
-      const after = bucketDocument(next);
-      const origin = isUnpacked
-        ? BY_REPLACEMENT
-        : { operators: undefined, replacement: false, diff: bucketDiff(decodeDocument(stored), after) };
-      writer.update(collection, record, stored, encodeDocument(after), origin, null);
-      return next;
-    });
+    const before = { bucket: base, document: open.document ?? decodeDocument(stored) };
+    const bucket = extended(base, rows, rules);
+    const document = bucketDocument(bucket);
+    const diff = isUnpacked ? undefined : bucketDiff(before, { bucket, document });
+    const origin = isUnpacked ? BY_REPLACEMENT : { operators: undefined, replacement: false, diff };
+    open.document = undefined;
+    writer.update(collection, record, stored, encodeDocument(document), origin, null);
+    open.document = document;
+    this.#settle(collection, open, bucket);
   }
 
   /** Notes what a write has left of a bucket. */
-  #stored(collection: Collection, open: OpenBucket, write: () => Bucket): void {
-    open.bucket = write();
-    this.#settle(collection, open);
-  }
-
-  #settle(collection: Collection, open: OpenBucket): void {
+  #settle(collection: Collection, open: OpenBucket, bucket: Bucket): void {
     for (const row of open.waiting) row.stored = true;
     open.waiting = [];
-    open.grown = open.bucket;
-    open.stored = this.#storedNow(collection, open.bucket) ?? undefined;
+    open.bucket = bucket;
+    open.grown = bucket;
+    open.stored = this.#storedNow(collection, bucket) ?? undefined;
   }
 
   /** Somebody else has changed the stored bucket: what waits goes into a new one. */
@@ -232,6 +231,7 @@ export class OpenBuckets {
     if (!(time instanceof DateTime)) return;
     const rules = { series, collation: undefined };
     open.bucket = emptyBucket(rules, time, open.bucket.meta, this.state.version);
+    open.document = undefined;
     open.stored = undefined;
   }
 
@@ -254,8 +254,7 @@ export class OpenBuckets {
     const documents = grown.map((bucket) => encodeDocument(bucketDocument(bucket)));
     if (!this.state.writer.insertTogether(collection, documents)) return false;
     for (const [at, open] of all.entries()) {
-      open.bucket = grown[at] ?? open.bucket;
-      this.#settle(collection, open);
+      this.#settle(collection, open, grown[at] ?? open.bucket);
     }
     return true;
   }
@@ -282,6 +281,7 @@ function findsBuckets({ secondaryIndexes }: Collection, meta: Value | undefined,
 
 interface Found {
   readonly first: Value;
+  readonly hasMeta: boolean;
   readonly open: (key: string) => OpenBucket;
 }
 
@@ -290,7 +290,9 @@ function readable(bytes: Uint8Array, { series }: BucketRules): Found[] {
   try {
     const bucket = readBucket(decodeDocument(bytes), series);
     const first = bucket.min.get(series.timeField) ?? null;
-    return [{ first, open: (key) => new OpenBucket(key, bucket, bytes, bytes.length) }];
+    return [
+      { first, hasMeta: bucket.meta !== undefined, open: (key) => new OpenBucket(key, bucket, bytes, bytes.length) },
+    ];
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     return [];

@@ -1,6 +1,5 @@
 import { ElementType } from '../../bson/element-type.js';
-import { elementName, scanElements, scanTopLevel } from '../../bson/scan.js';
-import { decodeDocument } from '../../bson/decode.js';
+import { decodeFields, elementName, scanElements, scanTopLevel } from '../../bson/scan.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { CommandError } from '../../node/command.js';
 import { valueText } from '../../bson/text.js';
@@ -63,7 +62,7 @@ const mixedSchema = 'timeseriesBucketsMayHaveMixedSchemaData';
  * @throws CommandError 408
  */
 export function refuseMixedSchema({ options, mixesSchemas }: Collection, document: Uint8Array): void {
-  if (mixesSchemas || !options.has('timeseries') || !hasMixedSchema(decodeDocument(document))) return;
+  if (mixesSchemas || !options.has('timeseries') || !hasMixedSchema(decodeFields(document, ['control']))) return;
   if (valueText(options.get('storageEngine') ?? null).includes(`${mixedSchema}=true`)) return;
   throw new CommandError(
     408,

@@ -113,6 +113,23 @@ describe.each(['5.0', '6.0', '7.0', '8.0'] as const)('a sharded time-series coll
     expect(await buckets.deleteOne(key)).toMatchObject({ deletedCount: 1 });
   });
 
+  it('is read at a time, by its buckets on shards and through routers, and by their UUID', async () => {
+    const { db, shards } = await sharded(version);
+    const { operationTime } = await db.command({ insert: 'series', documents: measurements(10) });
+    await db.collection('series').insertMany(measurements(20));
+    const readConcern = { level: 'snapshot', atClusterTime: operationTime as unknown };
+    const counts = async (on: Db, find: unknown): Promise<unknown> => {
+      const { cursor } = await on.command({ find, readConcern, sort: find === 'series' ? { t: 1 } : { _id: 1 } });
+      const { firstBatch } = cursor as { firstBatch: Document[] };
+      return firstBatch.length;
+    };
+    expect(await counts(db, 'system.buckets.series')).toBe(10);
+    expect(await counts(db, 'series')).toBe(10);
+    const [listed] = await db.listCollections({ name: 'system.buckets.series' }).toArray();
+    const { uuid } = (listed as unknown as { info: { uuid: UUID } }).info;
+    for (const shard of shards) expect(await counts(shard.db('iot'), uuid)).toBe(5);
+  });
+
   it('has definitions on every shard', async () => {
     const { db, shards } = await sharded(version);
     await db.command({ createIndexes: 'series', indexes: [{ key: { 'm.a': 1 }, name: 'a' }] });
