@@ -1,8 +1,8 @@
-import { idleProgress, migrationStates, type Progress } from '@convoy/api/contract/progress';
+import { idleProgress, type Progress } from '@convoy/api/contract/progress';
 import { aggregateProgress } from '@convoy/coordinator/director/aggregate';
 import { CoordinatorMetrics } from '@convoy/coordinator/server/fleet-metrics';
 import { Metrics } from '@convoy/instance/metrics/metrics';
-import { publishProgress } from '@convoy/instance/metrics/publish-metrics';
+import { MetricsPublisher } from '@convoy/instance/metrics/publish-metrics';
 import { NOW_MS, snapshot } from '../../packages/coordinator/test/unit/director/snapshots.js';
 
 const side = {
@@ -34,16 +34,21 @@ const rich: Progress = {
 /** What an instance exports. */
 export async function instanceText(): Promise<string> {
   const metrics = new Metrics({ processMetrics: true });
-  const refusedMessages = new Map([['unsigned', 1]]);
-  publishProgress(metrics, rich, { hasFailed: false, leads: true, leaderEpoch: 3, mismatches: 2, refusedMessages });
-  for (const state of migrationStates) metrics.state.set({ state }, state === 'RUNNING' ? 1 : 0);
+  new MetricsPublisher(metrics, 1_000).publish({
+    state: 'RUNNING',
+    progress: rich,
+    stats: [],
+    observed: { oplogRemaining_seconds: 3_600, sourcePing_ms: 1, destinationPing_ms: 1 },
+    hasFailed: false,
+    leads: true,
+    leaderEpoch: 3,
+    mismatches: 2,
+    refusedMessages: new Map([['unsigned', 1]]),
+  });
   metrics.rereads.inc({ reason: 'duplicateKey' });
   metrics.retries.inc({ what: 'read' });
   metrics.notifications.inc({ event: 'ready', result: 'sent' });
   metrics.commandDuration.observe({ command: 'start', result: 'accepted' }, 0.2);
-  metrics.partitions.set({ state: 'done' }, 1);
-  metrics.hotDocuments.set({ applied_by: 'folding' }, 1);
-  metrics.pings.set({ cluster: 'source' }, 0.001);
   return metrics.registry.metrics();
 }
 

@@ -205,7 +205,7 @@ export const checkpointHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the last look before the destination is opened',
+        takesOut: 'the look for late writes before the destination is opened',
         file: instance('lifecycle/leader/commit.ts'),
         symbol: 'commit',
         find: 'await refuseLateWrites(deps, catalog, signal);',

@@ -43,15 +43,15 @@ export const commitHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the tasks, in the last look',
+        takesOut: 'the tasks, in the look for late writes',
         file: instance('lifecycle/leader/late-writes.ts'),
-        symbol: 'lookForLate',
+        symbol: 'readLateWrites',
         find: 'drained?.lookedTo?.equals(lastLook) === true',
         replace: "drained !== null || 'lookedTo' in lastLook",
         tests: [
           instanceTest(
             'lifecycle/leader/commit.test.ts',
-            'is refused for a write that a task finds only when it reads its stream up to the last look',
+            'is refused for a late write that a task finds only when it reads its stream up to a current time',
           ),
         ],
       },
@@ -59,12 +59,12 @@ export const commitHazards: readonly Hazard[] = [
         takesOut: 'the end of the stream, in what a task reports',
         file: instance('lifecycle/task/follow-commit.ts'),
         symbol: 'drainedRound',
-        find: 'lastLook !== null && readBelow > timeOf(lastLook) &&',
-        replace: 'lastLook !== null && readBelow >= 0n &&',
+        find: 'upTo !== null && readBelow > timeOf(upTo) &&',
+        replace: 'upTo !== null && readBelow >= 0n &&',
         tests: [
           instanceTest(
             'lifecycle/task/sync-tasks.test.ts',
-            'a task reports that its stream has passed the last look, with the late writes up to there',
+            'a task reports that its stream has passed the time of the leader, with the late writes up to there',
           ),
         ],
       },

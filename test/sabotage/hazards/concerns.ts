@@ -10,7 +10,7 @@ export const concernHazards: readonly Hazard[] = [
       'source takes writes that nobody looks for',
     handling:
       'A replica set is asked for its stored block at linearizable. The leader looks again before the commit time is ' +
-      'sealed and after the last look at the streams; a block that is gone is set again, and the look is repeated.',
+      'sealed and after the look for late writes; a block that is gone is set again, and the look is repeated.',
     sabotages: [
       {
         takesOut: 'the majority that confirms a block',

@@ -82,7 +82,7 @@ function stepsOf({ sourceClient: source, destinationClient: destination }: CutOv
     ['catalogsEqual', { run: () => listDefinitions(destination) }],
     ['verifiedAgain', { run: () => inSequence(record, () => streamPassed(destination), record) }],
     [
-      'sourceLookedAt',
+      'lateWritesRefused',
       {
         run: () =>
           inSequence(

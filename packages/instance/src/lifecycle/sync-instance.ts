@@ -67,7 +67,6 @@ export class SyncInstance implements ContractService, ReportedInstance {
     this.#migration = new JoinedMigration(setup, observer, this.#ending.signal);
     this.#reporter = new InstanceReporter(setup, this);
     this.#missed = new MissedCommands(runtime, runtime.config.id ?? '', this.#migration, this, fleet);
-    runtime.metrics.bufferBytesMax.set(runtime.config.memoryBytesMax);
   }
 
   /** Whether it takes commands. */

@@ -5,7 +5,10 @@ const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 /** From an answer out of memory to the 30 s that a coordinator waits. */
 const commandBuckets_seconds = [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30];
 
-/** The metrics of one instance under Prometheus' naming rules, in a registry of their own. */
+/**
+ * The metrics of one instance under Prometheus' naming rules, in a registry of their own. `MetricsPublisher` alone sets
+ * them; counters of events, and the duration of commands, are counted where they happen.
+ */
 export class Metrics {
   readonly registry = new Registry();
 

@@ -34,7 +34,7 @@ export interface MissedCommand {
 const recordId = 'migration';
 
 /** Whether a command is recorded for instances that miss it. */
-export function isRecorded(name: string): name is RecordedCommandName {
+export function isRecordedCommand(name: string): name is RecordedCommandName {
   return (recordedCommands as readonly string[]).includes(name);
 }
 

@@ -6,6 +6,7 @@ import type { Document, Timestamp } from 'mongodb';
 import type { SkippedIndex } from '../catalog/index-plan.js';
 import type { FleetCommands } from './fleet-commands.js';
 import type { Metadata } from './metadata.js';
+import { checkEpoch, checkLedWrite, type LedState } from './state-rules.js';
 
 /** Phases of the whole migration. They only advance, except that a reverse leads from `committed` to `reversing`. */
 export const migrationPhases = ['starting', 'syncing', 'committing', 'opening', 'committed', 'reversing'] as const;
@@ -146,6 +147,9 @@ export type NewMigration = Pick<
 
 /** Reads and writes the migration record. Leader writes require the present leader's epoch. */
 export class MigrationRecords {
+  /** What this process knows as the leader, for the rules of the state; null before it has led. */
+  #led: LedState | null = null;
+
   constructor(private readonly metadata: Metadata) {}
 
   async read(signal: AbortSignal): Promise<MigrationRecord | null> {
@@ -193,6 +197,7 @@ export class MigrationRecords {
 
   /** Raises the leader epoch. From then on writes under an earlier one are refused. */
   async takeLeaderEpoch(signal: AbortSignal): Promise<number> {
+    const before = this.#led?.leaderEpoch;
     const stored = await this.metadata.findAndUpdate(
       'migration',
       { _id: recordId },
@@ -200,16 +205,21 @@ export class MigrationRecords {
       signal,
     );
     if (stored === null) throw new ConvoyError('internalError', 'There is no migration to lead.');
-    return Number(stored.leaderEpoch);
+    const led = stored as unknown as LedState;
+    checkEpoch('leaderEpochsRise', before, led.leaderEpoch);
+    this.#led = led;
+    return led.leaderEpoch;
   }
 
   /**
    * Sets fields of the record. A copy of the write that a router applies late, after later writes of the same leader,
    * does not set the migration back.
-   * @throws ConvoyError `staleEpoch` when another leader has taken over
+   * @throws ConvoyError `staleEpoch` when another leader has taken over; `internalError` for a broken rule
    */
   async updateAsLeader(leaderEpoch: number, set: Partial<MigrationRecord>, signal: AbortSignal): Promise<void> {
+    const wrote = this.#checked(leaderEpoch, set);
     await this.#asLeader(leaderEpoch, { $set: set, ...(beginsStep(set) && nowBegan) }, signal, notBeyond(set));
+    wrote();
   }
 
   /**
@@ -264,7 +274,11 @@ export class MigrationRecords {
    */
   async openAsLeader(leaderEpoch: number, signal: AbortSignal): Promise<boolean> {
     const undecided = { leaderEpoch, failure: null, ...notBeyond({ phase: 'opening' }) };
-    if (await this.#update(undecided, { $set: { phase: 'opening' }, ...nowBegan }, signal)) return true;
+    const wrote = this.#checked(leaderEpoch, { phase: 'opening' });
+    if (await this.#update(undecided, { $set: { phase: 'opening' }, ...nowBegan }, signal)) {
+      wrote();
+      return true;
+    }
     const stored = await this.read(signal);
     if (stored !== null && stored.failure !== null) return false;
     throw anotherLeads();
@@ -282,8 +296,10 @@ export class MigrationRecords {
     signal: AbortSignal,
   ): Promise<void> {
     const committed = { leaderEpoch, phase: 'committed', 'reversal.turns': turns, 'reversal.isOver': false };
+    const wrote = this.#checked(leaderEpoch, set);
     if (!(await this.#update(committed, { $set: set, ...nowBegan }, signal)))
       throw new ConvoyError('staleEpoch', 'Another instance now leads, or the migration was cleaned up.');
+    wrote();
   }
 
   /** Rules out a reverse of a committed migration. Returns false when it is being reversed. */
@@ -305,6 +321,17 @@ export class MigrationRecords {
   async fail(failure: { error: ErrorName; errorDescription: string }, signal: AbortSignal): Promise<void> {
     const undecided = { failure: null, phase: { $in: ['starting', 'syncing', 'committing', 'reversing'] } };
     await this.#update(undecided, { $set: { failure } }, signal);
+  }
+
+  /**
+   * Checks a write against what this process knows as the leader; nothing is known of other epochs.
+   * @returns notes that it is written
+   */
+  #checked(leaderEpoch: number, set: Partial<MigrationRecord>): () => void {
+    const led = this.#led;
+    if (led?.leaderEpoch !== leaderEpoch) return () => undefined;
+    checkLedWrite(led, set);
+    return () => void Object.assign(led, set);
   }
 
   async #asLeader(leaderEpoch: number, update: Document, signal: AbortSignal, condition: Document = {}): Promise<void> {

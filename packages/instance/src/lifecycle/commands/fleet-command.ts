@@ -2,7 +2,7 @@ import type { CommandName } from '@convoy/api/contract/commands';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Acceptance } from '@convoy/api/http/contract-routes';
 import {
-  isRecorded,
+  isRecordedCommand,
   missedCommand,
   missedCommands,
   noteCommand,
@@ -42,7 +42,7 @@ export async function isTaken(
   { name, commandId, request }: GivenCommand,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (run === null || commandId === undefined || !isRecorded(name)) return false;
+  if (run === null || commandId === undefined || !isRecordedCommand(name)) return false;
   const view = await run.refresh(signal);
   const { record, tasks } = view;
   if (record.fleetCommands?.last[name]?.id === commandId)
@@ -73,7 +73,7 @@ export async function acceptanceOf(
   { name, commandId }: GivenCommand,
   signal: AbortSignal,
 ): Promise<Acceptance> {
-  if (run === null || commandId === undefined || !isRecorded(name)) return {};
+  if (run === null || commandId === undefined || !isRecordedCommand(name)) return {};
   const { record, tasks } = await run.refresh(signal);
   const missed = missedCommands(record, tasks).filter(({ command }) => command === name || command === 'start');
   return { waitingFor: missed.map(({ instance }) => instance) };

@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { timeAboveAll, timeBetweenWrites, timestampOf } from '../../cluster/cluster-time.js';
 import { isVerified, type MigrationRecord } from '../../store/migration-record.js';
 import { carryAccess, carrySettings, planCarry } from './carry.js';
-import { balancersAfter, restoreBalancer } from './initialise.js';
+import { balancersAfter, restoreBalancerOf } from './initialise.js';
 import { finishCatalog } from './finish-catalog.js';
 import { refuseLateWrites } from './late-writes.js';
 import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
@@ -43,7 +43,7 @@ export async function commit(deps: LeaderDependencies, signal: AbortSignal): Pro
     // Who lifts the source's block lets writes in, which only a look after it is set again can see.
     do {
       await refuseLateWrites(deps, catalog, signal);
-      stepDone('sourceLookedAt');
+      stepDone('lateWritesRefused');
     } while (!(await keptClosed(deps, signal)));
     const opening = await records.openAsLeader(leaderEpoch, signal);
     if (!opening) throw failedBefore(deps);
@@ -60,7 +60,7 @@ export async function commit(deps: LeaderDependencies, signal: AbortSignal): Pro
   await records.updateAsLeader(leaderEpoch, { canWrite: true }, signal);
   stepDone('writesAllowed');
   fleet.wake();
-  await restoreBalancer(deps, 'destination', balancersAfter(watch.view.record), signal);
+  await restoreBalancerOf(deps, 'destination', balancersAfter(watch.view.record), signal);
   await restoreSourceBalancer(deps, signal);
   stepDone('balancersRestored');
   await records.updateAsLeader(leaderEpoch, { phase: 'committed' }, signal);
@@ -141,7 +141,7 @@ export async function keepSourceClosed(deps: LeaderDependencies, signal: AbortSi
 /** Starts the source's balancer again if it was on, in the same way. */
 export async function restoreSourceBalancer(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
   const { runtime, watch } = deps;
-  const ask = (each: AbortSignal) => restoreBalancer(deps, 'source', balancersAfter(watch.view.record), each);
+  const ask = (each: AbortSignal) => restoreBalancerOf(deps, 'source', balancersAfter(watch.view.record), each);
   const outcome = await within(balancer_ms, runtime.clock, ask, signal).then(
     () => null,
     (error: unknown) => ({ error }),

@@ -6,7 +6,7 @@ import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import { withSampledRanges } from '../../catalog/distribution.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { storedEntry } from '../../catalog/catalog-bytes.js';
-import { isAutoMergerOff, readBalancer, restoreBalancer as startAgain, stopBalancer } from '../../cluster/balancer.js';
+import { isAutoMergerOff, readBalancer, restoreBalancer, stopBalancer } from '../../cluster/balancer.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
@@ -140,7 +140,7 @@ export async function stopBalancers(deps: LeaderDependencies, signal: AbortSigna
   const record = await records.read(signal);
   if (record === null || isOpeningDecided(record)) {
     const before = balancersAfter({ balancers, reversal: watch.view.record.reversal ?? null });
-    for (const side of ['destination', 'source'] as const) await restoreBalancer(deps, side, before, signal);
+    for (const side of ['destination', 'source'] as const) await restoreBalancerOf(deps, side, before, signal);
   }
   await records.confirmLeader(leaderEpoch, signal);
 }
@@ -160,7 +160,7 @@ export function balancersAfter({
 /**
  * Starts a balancer that was on. This also corrects a frozen leader that thaws and stops a balancer after its restart.
  */
-export async function restoreBalancer(
+export async function restoreBalancerOf(
   deps: MigrationDependencies,
   side: 'source' | 'destination',
   before: NonNullable<MigrationRecord['balancers']>,
@@ -170,7 +170,11 @@ export async function restoreBalancer(
   await runtime.retrying(
     'restore a balancer',
     () =>
-      startAgain(cluster, { enabled: before[side], autoMergerOff: before.autoMergersOff?.[side] === true }, { signal }),
+      restoreBalancer(
+        cluster,
+        { enabled: before[side], autoMergerOff: before.autoMergersOff?.[side] === true },
+        { signal },
+      ),
     signal,
   );
 }

@@ -15,18 +15,18 @@ import { openTransactions } from '../../cluster/current-operations.js';
 import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
 import { allTasks, type MigrationView } from '../migration/migration-view.js';
 
-/** The leader writes notes on idle shards at once and this often while their streams have to pass the look's time. */
+/** The leader writes notes on idle shards at once and this often while their streams have to pass a current time. */
 const wake_ms = 500;
 
 /**
- * The last look before the destination opens. Every transaction that has begun by now has ended on all shards, and
- * every task has read its stream past a later time. So the look sees every write acknowledged before it. It waits for a
- * task that is away, like every step of a commit.
+ * Refuses to open the destination once the source has late writes. Every transaction that has begun by now has ended on
+ * all shards, and every task has read its stream past a later time: so every write acknowledged before this is seen. It
+ * waits for a task that is away, like every step of a commit.
  * @throws ConvoyError `sourceWritesAfterCommit`, `transactionsNotEnded`
  */
 export async function refuseLateWrites(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
   await untilTransactionsEnd(deps, signal);
-  const look = () => lookForLate(deps, catalog, signal);
+  const look = () => readLateWrites(deps, catalog, signal);
   const late = await countLate(deps, look, catalog, signal);
   if (late > 0)
     throw new ConvoyError(
@@ -37,7 +37,7 @@ export async function refuseLateWrites(deps: LeaderDependencies, catalog: Catalo
 }
 
 /** Late writes, once every task has read its stream past a time that is taken now. */
-async function lookForLate(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<LateWrites> {
+async function readLateWrites(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<LateWrites> {
   const { watch, records, fleet, leaderEpoch } = deps;
   const lastLook = timestampOf(await sourceTimeAboveAll(deps, signal));
   await records.updateAsLeader(leaderEpoch, { lastLook }, signal);

@@ -1,4 +1,8 @@
 import { channel } from 'node:diagnostics_channel';
+import type { commitStepNames } from '@convoy/api/contract/current-step';
+import type { MigrationPhase } from '../../store/migration-record.js';
+
+type CommitStepName = (typeof commitStepNames)[number];
 
 /** The steps in which the leader starts a migration. Without write blocking it passes those of blocking, too. */
 export const beginningSteps = [
@@ -15,30 +19,34 @@ export const beginningSteps = [
 /** The steps in which the leader builds indexes after the copy. */
 const indexSteps = ['indexBuildsStarted', 'indexesBuilt'] as const;
 
+/**
+ * A commit, in order: what users see (`currentStep`), the phase in the migration's record, and the steps that the
+ * leader has done at the end of it. Without write blocking it passes those of blocking, too.
+ */
+export const commitTable = [
+  { shown: 'awaitInstances', phase: 'syncing', steps: [] },
+  { shown: 'stopWriters', phase: 'committing', steps: ['commitStarted', 'sourceBlocked', 'transactionsEnded'] },
+  {
+    shown: 'applyLastChanges',
+    phase: 'committing',
+    steps: ['commitTimeTaken', 'roundDrained', 'definitionsCompared', 'commitSealed'],
+  },
+  { shown: 'verify', phase: 'committing', steps: ['documentsVerified'] },
+  { shown: 'restoreIndexes', phase: 'committing', steps: ['attributesRestored', 'catalogsEqual'] },
+  { shown: 'verifyAgain', phase: 'committing', steps: ['verifiedAgain', 'carryPlanned', 'accessCarried'] },
+  { shown: 'checkSource', phase: 'committing', steps: ['lateWritesRefused', 'openingDecided'] },
+  {
+    shown: 'openDestination',
+    phase: 'opening',
+    steps: ['openingTimeStored', 'settingsCarried', 'destinationOpened', 'writesAllowed'],
+  },
+  { shown: 'startBalancers', phase: 'opening', steps: ['balancersRestored', 'committed'] },
+] as const satisfies readonly { shown: CommitStepName; phase: MigrationPhase; steps: readonly string[] }[];
+
+type CommitStep = (typeof commitTable)[number]['steps'][number];
+
 /** The steps in which the leader commits a migration. */
-export const commitSteps = [
-  'commitStarted',
-  'sourceBlocked',
-  'transactionsEnded',
-  'commitTimeTaken',
-  'roundDrained',
-  'definitionsCompared',
-  'commitSealed',
-  'documentsVerified',
-  'attributesRestored',
-  'catalogsEqual',
-  'verifiedAgain',
-  'carryPlanned',
-  'accessCarried',
-  'sourceLookedAt',
-  'openingDecided',
-  'openingTimeStored',
-  'settingsCarried',
-  'destinationOpened',
-  'writesAllowed',
-  'balancersRestored',
-  'committed',
-] as const;
+export const commitSteps: readonly CommitStep[] = commitTable.flatMap(({ steps }): readonly CommitStep[] => steps);
 
 /** The steps in which the leader reverses a migration, until the fleet follows changes in the other direction. */
 export const reverseSteps = [
@@ -54,10 +62,10 @@ export const reverseSteps = [
   'reverseSyncStarted',
 ] as const;
 
-/** All steps of the leader, in order. */
-export const leaderSteps = [...beginningSteps, ...indexSteps, ...commitSteps, ...reverseSteps] as const;
+export type LeaderStep = (typeof beginningSteps | typeof indexSteps | typeof reverseSteps)[number] | CommitStep;
 
-export type LeaderStep = (typeof leaderSteps)[number];
+/** All steps of the leader, in order. */
+export const leaderSteps: readonly LeaderStep[] = [...beginningSteps, ...indexSteps, ...commitSteps, ...reverseSteps];
 
 /** Node's diagnostics channel of this name publishes `{step}` before the leader begins anything else. */
 export const stepChannel = 'convoy:step';

@@ -2,22 +2,18 @@ import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import { idleProgress, type MigrationState, type Progress, progressInfo } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
-import {
-  type PublishedTotals,
-  publishMetrics,
-  publishObserved,
-  publishProgress,
-} from '../../metrics/publish-metrics.js';
+import { MetricsPublisher } from '../../metrics/publish-metrics.js';
 import { IdleDetector } from '../migration/migration-view.js';
 import { ReportedMismatches } from '../migration/mismatches.js';
 import type { InstanceSetup } from '../run/joined-migration.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import { instanceStatsOf, namesFleet, Rates, reportInterval_ms, reportOf } from './report.js';
 import { lastingMismatches } from '../task/verification-stats.js';
+import type { TaskStats } from '../task/task-stats.js';
 import { CommitOffer } from '../commands/commit-offer.js';
 import { LagObserver } from './migration-observer.js';
 import { progressOf, runWarnings } from './progress-view.js';
-import { DetailsPublisher } from './run-details.js';
+import { RunDetails } from './run-details.js';
 import { type MigrationWatch, untilOrFor } from '../migration/migration-watch.js';
 import type { Runtime } from '../migration/runtime.js';
 
@@ -50,12 +46,12 @@ export class InstanceReporter {
   readonly offer: CommitOffer;
   readonly #rates: Rates;
   readonly #mismatches = new ReportedMismatches();
-  readonly #details = new DetailsPublisher(() => this.#expectedIds());
+  readonly #metrics: MetricsPublisher;
+  readonly #details = new RunDetails(() => this.#expectedIds());
   /** Of the state and the totals. */
   readonly #idle: IdleDetector;
   #observer: LagObserver | null = null;
   #observing: Promise<void> = Promise.resolve();
-  #published: PublishedTotals = { copiedBytes: 0, copiedDocuments: 0 };
 
   constructor(
     private readonly setup: InstanceSetup,
@@ -64,6 +60,7 @@ export class InstanceReporter {
     const { identity, fleet, runtime } = setup;
     this.offer = new CommitOffer(identity.id, fleet, runtime.clock, () => this.#observer?.versionRefusal ?? null);
     this.#rates = new Rates(runtime.clock);
+    this.#metrics = new MetricsPublisher(runtime.metrics, runtime.config.memoryBytesMax);
     this.#idle = new IdleDetector(runtime.clock, idle_ms);
   }
 
@@ -107,22 +104,22 @@ export class InstanceReporter {
     const { runtime, fleet, identity, clusters } = this.setup;
     const { run, state, failure } = this.instance.status;
     this.#observer?.observe();
-    if (this.#observer !== null) {
-      const oplogRemaining_seconds = this.#oplogRemaining() ?? null;
-      publishObserved(runtime.metrics, { ...this.#observer.seen, oplogRemaining_seconds });
-    }
     const progress = this.#progress();
-    const status = {
+    const leads = fleet.isLeader();
+    const seen = this.#observer?.seen ?? null;
+    this.#metrics.publish({
+      state,
+      progress,
+      stats: run?.stats ?? [],
+      observed: seen === null ? null : { ...seen, oplogRemaining_seconds: this.#oplogRemaining() ?? null },
       hasFailed: failure !== null,
-      leads: fleet.isLeader(),
+      leads,
       leaderEpoch: run?.view.record.leaderEpoch ?? null,
       mismatches: lastingMismatches(run?.verification ?? []),
       refusedMessages: fleet.refusedMessages?.() ?? new Map<string, number>(),
-    };
-    publishProgress(runtime.metrics, progress, status);
-    this.#published = publishMetrics(runtime.metrics, state, run?.stats ?? [], this.#published);
+    });
     const expectedIds = this.#expectedIds();
-    const namesAll = namesFleet(identity.id, expectedIds, status.leads);
+    const namesAll = namesFleet(identity.id, expectedIds, leads);
     const report = {
       identity,
       state,
@@ -194,8 +191,9 @@ export class InstanceReporter {
   /** Whether the state and the totals have not changed for `idle_ms`. */
   #isIdle(): boolean {
     const { run, state, failure } = this.instance.status;
-    const events = (run?.stats ?? []).reduce((sum, { eventsApplied }) => sum + eventsApplied, 0);
-    return this.#idle.isIdle([state, failure?.error, this.#published.copiedBytes, events].join());
+    const sum = (of: (one: TaskStats) => number) => (run?.stats ?? []).reduce((total, one) => total + of(one), 0);
+    const totals = [sum((one) => one.copiedBytes), sum((one) => one.eventsApplied)];
+    return this.#idle.isIdle([state, failure?.error, ...totals].join());
   }
 }
 

@@ -24,7 +24,7 @@ const namespaces_ms = 2_000;
 const republish_ms = 30_000;
 
 /** Publishes, for watchers, the details that are too large for reports. */
-export class DetailsPublisher {
+export class RunDetails {
   #end = new AbortController();
   /** Settles when nothing is published any more. */
   ended: Promise<unknown> = Promise.resolve();

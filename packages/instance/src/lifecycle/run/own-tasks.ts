@@ -1,3 +1,4 @@
+import { checkEpoch } from '../../store/state-rules.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../async/clock.js';
@@ -84,7 +85,12 @@ export class OwnTasks {
     const owned: TaskRecord[] = [];
     const { firstEpoch } = this.watch.view.record;
     const options = { firstEpoch, fleet: this.fleet };
-    for (const id of this.ids) owned.push(await this.records.take(id, this.owner, sessionsMax, signal, options));
+    for (const id of this.ids) {
+      const before = this.watch.view.tasks.get(id)?.epoch;
+      const task = await this.records.take(id, this.owner, sessionsMax, signal, options);
+      checkEpoch('taskEpochsRise', before, task.epoch);
+      owned.push(task);
+    }
     await this.watch.refresh(signal);
     this.#hasTaken = true;
     return owned;

@@ -1,3 +1,4 @@
+import { checkDrained } from '../../store/state-rules.js';
 import { isDeepStrictEqual } from 'node:util';
 import type { Timestamp } from 'mongodb';
 import { timeOf } from '../../cluster/cluster-time.js';
@@ -11,8 +12,8 @@ import { isOpeningDecided } from '../../store/migration-record.js';
 
 /** Interval at which a task that waits for the end of the commit looks for later source writes. */
 const lateWrites_ms = 100;
-/** The same while the leader waits for its last look: a stream reaches its time within a few round trips. */
-const lastLook_ms = 20;
+/** The same while the leader waits for what streams show up to a time: they reach it within a few round trips. */
+const awaited_ms = 20;
 
 /**
  * Drains every commit round; afterwards reports writes that come too late, until the opening is decided.
@@ -39,13 +40,14 @@ export async function followCommit(
       drained = commit.round;
     }
     const found = drainedRound(drained, sync.stats(), before, view.record.lastLook ?? null);
+    checkDrained(before, found);
     // Against what is stored: a router may apply a copy of an earlier report late.
     if (isNews(found, watch.view.tasks.get(sync.taskId)?.drained ?? null)) {
       await deps.taskRecords.update(sync.taskId, sync.epoch, { drained: found }, hard);
       fleet.wake();
     }
-    const isLookedAt = (view.record.lastLook ?? null) === null || found.lookedTo !== undefined;
-    await untilOrFor(deps, isPassed, isLookedAt ? lateWrites_ms : lastLook_ms, stop);
+    const isAwaited = (view.record.lastLook ?? null) !== null && found.lookedTo === undefined;
+    await untilOrFor(deps, isPassed, isAwaited ? awaited_ms : lateWrites_ms, stop);
   }
 }
 
@@ -76,7 +78,7 @@ function drainedRound(
   round: number,
   stats: TaskStats,
   before: TaskRecord['drained'],
-  lastLook: Timestamp | null,
+  upTo: Timestamp | null,
 ): DrainedRound {
   const { writesAbove, readBelow } = stats;
   const same = before?.round === round ? before : null;
@@ -86,6 +88,6 @@ function drainedRound(
     eventsAbove: Math.max(writesAbove.writes, same?.eventsAbove ?? 0),
     ...(createsAndDrops > 0 && { createsAndDrops }),
     deletedIn: [...new Set([...(same?.deletedIn ?? []), ...writesAbove.deletedIn])].sort(),
-    ...(lastLook !== null && readBelow > timeOf(lastLook) && { lookedTo: lastLook }),
+    ...(upTo !== null && readBelow > timeOf(upTo) && { lookedTo: upTo }),
   };
 }

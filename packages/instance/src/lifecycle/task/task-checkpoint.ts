@@ -1,3 +1,4 @@
+import { checkTaskWrite, type TaskTotals } from '../../store/state-rules.js';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import { earlier } from '../../apply/apply-workers.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
@@ -140,6 +141,8 @@ const unconfirmedMax_ms = 10 * 60_000;
 /** The record of a task, which its owner changes under its epoch; every change confirms the ownership. */
 export class OwnedRecord {
   #confirmed_ms: number;
+  /** What is stored, as far as the rules of the state ask. */
+  readonly #stored: TaskTotals;
 
   constructor(
     private readonly records: TaskRecords,
@@ -148,6 +151,8 @@ export class OwnedRecord {
     private readonly hard: AbortSignal,
   ) {
     this.#confirmed_ms = clock.monotonic_ms();
+    const { applyWatermark, acknowledged, eventsApplied } = task;
+    this.#stored = { applyWatermark, acknowledged, eventsApplied };
   }
 
   /** Milliseconds since the ownership was last confirmed. */
@@ -170,9 +175,12 @@ export class OwnedRecord {
 
   /** @throws ConvoyError `staleEpoch` when another process owns the task */
   async update(fields: Partial<TaskRecord>): Promise<void> {
+    checkTaskWrite(this.#stored, fields);
     const asked_ms = this.clock.monotonic_ms();
     await this.records.update(this.task._id, this.task.epoch, fields, this.hard);
     this.#confirmed_ms = asked_ms;
+    const { applyWatermark, acknowledged, eventsApplied } = { ...this.#stored, ...fields };
+    Object.assign(this.#stored, { applyWatermark, acknowledged, eventsApplied });
   }
 }
 

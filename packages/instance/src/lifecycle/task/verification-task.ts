@@ -163,8 +163,8 @@ export class VerifiedTask {
   }
 
   /**
-   * Collections whose documents servers delete by themselves, read once for both final comparisons: the
-   * sealed catalog stays.
+   * Collections whose documents servers delete by themselves, read once for both final comparisons: the sealed catalog
+   * stays.
    */
   async #expiring(signal: AbortSignal): Promise<ReadonlySet<string>> {
     const epoch = this.deps.watch.view.record.commit?.catalogEpoch ?? null;

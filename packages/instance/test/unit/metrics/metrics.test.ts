@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Metrics } from '../../../src/metrics/metrics.js';
+import { readText, trackedFiles } from '../../../../../test/source-tree.js';
 
 test('names follow the conventions of Prometheus', async () => {
   const metrics = new Metrics({ processMetrics: false });
@@ -29,4 +30,11 @@ test('what is unknown before the start is no number, for which no alert fires', 
   for (const name of ['overall_lag', 'lag', 'read_lag', 'ddl_lag', 'oplog_remaining'])
     expect(text).toContain(`convoy_${name}_seconds Nan`);
   expect(text).toContain('convoy_copy_size_bytes Nan');
+});
+
+test('the publisher alone sets metrics; elsewhere events are only counted', () => {
+  const setters = trackedFiles().filter(
+    (path) => path.startsWith('packages/instance/src/') && /\bmetrics\.\w+\.(set|reset)\(/.test(readText(path)),
+  );
+  expect(setters).toEqual(['packages/instance/src/metrics/publish-metrics.ts']);
 });

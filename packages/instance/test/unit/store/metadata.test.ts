@@ -142,16 +142,18 @@ describe('the migration record', () => {
     const records = new MigrationRecords(metadata);
     await records.begin(migration, never);
     const epoch = await records.takeLeaderEpoch(never);
+    for (const phase of ['syncing', 'committing'] as const) await records.updateAsLeader(epoch, { phase }, never);
     await records.fail(failure, never);
     await records.fail({ error: 'internalError', errorDescription: 'later' }, never);
     expect(await records.openAsLeader(epoch, never)).toBe(false);
-    expect(await records.read(never)).toMatchObject({ phase: 'starting', failure });
+    expect(await records.read(never)).toMatchObject({ phase: 'committing', failure });
   });
 
   it('cannot fail once it is opening, and the opening can be repeated', async () => {
     const records = new MigrationRecords(metadata);
     await records.begin(migration, never);
     const epoch = await records.takeLeaderEpoch(never);
+    for (const phase of ['syncing', 'committing'] as const) await records.updateAsLeader(epoch, { phase }, never);
     expect([await records.openAsLeader(epoch, never), await records.openAsLeader(epoch, never)]).toEqual([true, true]);
     await records.fail(failure, never);
     expect(await records.read(never)).toMatchObject({ phase: 'opening', failure: null });

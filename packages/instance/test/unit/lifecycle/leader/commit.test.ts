@@ -29,7 +29,7 @@ let deletedIn: string[];
 let eventsLate: number;
 /** Another instance has become the leader. */
 let isReplaced: boolean;
-/** What a task reports once it has read its stream up to the last look, which takes this many notes on the source. */
+/** What a task reports once its stream is read up to the leader's time, which takes this many notes on the source. */
 let eventsAtLook: number;
 let notesUntilRead: number;
 let notes: number;
@@ -244,13 +244,13 @@ describe('the end of a commit', () => {
     expect(log).not.toContain('opening');
   });
 
-  it('is refused for a write that a task finds only when it reads its stream up to the last look', async () => {
+  it('is refused for a late write that a task finds only when it reads its stream up to a current time', async () => {
     [eventsAtLook, notesUntilRead] = [1, 3];
     await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
     expect([log.includes('opening'), notes]).toEqual([false, 3]);
   });
 
-  it('waits until the streams of all tasks are read up to the last look', async () => {
+  it('waits until the streams of all tasks are read up to a current time', async () => {
     notesUntilRead = 4;
     await run();
     expect([log.includes('opening'), notes]).toEqual([true, 4]);
@@ -260,7 +260,7 @@ describe('the end of a commit', () => {
 describe('a source that refuses the writes of users', () => {
   const order = () => log.filter((entry) => /block|lastLook|opening/.test(entry));
 
-  it('is asked once more, after the last look and before the opening, whether its block stands', async () => {
+  it('is asked once more, after late writes are refused and before the opening, whether its block stands', async () => {
     await run({ options: blocking });
     expect(order().slice(0, 3)).toEqual(['lastLook', 'look at block stands', 'opening']);
   });

@@ -78,7 +78,7 @@ it('a restarted task keeps reporting the late writes of its round, and starts th
   ]);
 });
 
-it('a task reports that its stream has passed the last look, with the late writes up to there', async () => {
+it('a task reports that its stream has passed the time of the leader, with the late writes up to there', async () => {
   const drained: TaskRecord['drained'][] = [];
   const lastLook = new Timestamp({ t: 7, i: 1 });
   const view = viewWith({ phase: 'committing', commit: round(1), lastLook });

@@ -49,7 +49,7 @@ beforeEach(() => {
   const update = (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void updates.push(set));
   owned = new OwnedRecord(
     only<TaskRecords>({ update }),
-    only<TaskRecord>({ _id: 'a', epoch: 1 }),
+    only<TaskRecord>({ _id: 'a', epoch: 1, applyWatermark: null, acknowledged: 0, eventsApplied: 0 }),
     only<Clock>(clock),
     never,
   );
