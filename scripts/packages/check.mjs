@@ -19,6 +19,7 @@ const stepLimit_ms = 240_000;
 /** Modules that users and Convoy's own packages import, beside those in the examples of READMEs. */
 const importedModules = [
   '@convoy/api/http/openapi',
+  '@convoy/probes/all-probes',
   '@convoy/instance/config/instance-config',
   '@convoy/coordinator/process/coordinator-process',
   '@convoy/testbed/cluster/start-test-cluster',

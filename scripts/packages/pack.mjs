@@ -4,7 +4,7 @@ import { root } from '../process.mjs';
 import { npm } from './npm.mjs';
 
 /** What is published, each after all that it needs. */
-export const publishedFolders = ['api', 'simulator', 'testbed', 'instance', 'coordinator', 'cli'].map(
+export const publishedFolders = ['api', 'simulator', 'testbed', 'probes', 'instance', 'coordinator', 'cli'].map(
   (name) => `packages/${name}`,
 );
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { allProbes, probesByTopic } from '@convoy/instance/probes/all-probes';
-import { recordedSeries } from '@convoy/instance/probes/recorded-releases';
-import { releaseCells } from '@convoy/instance/probes/release-table';
+import { allProbes, probesByTopic } from '@convoy/probes/all-probes';
+import { recordedSeries } from '@convoy/probes/recorded-releases';
+import { releaseCells } from '@convoy/probes/release-table';
 import { documentTable } from './document-table.js';
 import { missingTest } from '../sabotage/staleness.js';
 import { readText, trackedFiles } from '../source-tree.js';

@@ -1,6 +1,6 @@
-import { type Finding, type Probe, releasesText } from '@convoy/instance/probes/framework/probe';
-import { needsText } from '@convoy/instance/probes/release-table';
-import type { ProbeReport } from '@convoy/instance/probes/framework/run-probes';
+import { type Finding, type Probe, releasesText } from '@convoy/probes/framework/probe';
+import { needsText } from '@convoy/probes/release-table';
+import type { ProbeReport } from '@convoy/probes/framework/run-probes';
 
 /** Word and sign of each outcome; the sign never stands alone. */
 const outcomeWords: Readonly<Record<Finding['outcome'], string>> = {

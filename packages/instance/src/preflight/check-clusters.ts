@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient, NodeClient, Version } from '../cluster/node-client.js';
 import { binaryVersion, howToSetIds, isOlder, readFeatureVersion, releaseText } from '../cluster/topology.js';
-import { isRecorded, recordedSeries, unseenProbes } from '../probes/recorded-releases.js';
+import { isRecorded, recordedSeries, unseenProbes } from '@convoy/probes/recorded-releases';
 import { type Advice, unchecked, warning } from './examination.js';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import type { StartRequest } from '@convoy/api/contract/start-request';

@@ -1,12 +1,12 @@
 import { type ReleaseSeries, ServerVersion } from '@convoy/simulator/internal/node/server-version';
 import { backendVersion } from '@convoy/testbed/cluster/server-version';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { testSeed } from '../../../../../test/seed.js';
-import { allProbes } from '../../../src/probes/all-probes.js';
-import { isFor, type Probe } from '../../../src/probes/framework/probe.js';
-import type { Reached } from '../../../src/probes/framework/reach.js';
-import { type ProbeReport, runProbes } from '../../../src/probes/framework/run-probes.js';
-import type { Observer } from '../../../src/probes/framework/server.js';
+import { testSeed } from '../../../../test/seed.js';
+import { allProbes } from '../../src/all-probes.js';
+import { isFor, type Probe } from '../../src/framework/probe.js';
+import type { Reached } from '../../src/framework/reach.js';
+import { type ProbeReport, runProbes } from '../../src/framework/run-probes.js';
+import type { Observer } from '../../src/framework/server.js';
 import type { Distortion } from './distortions/distortion.js';
 import { readingDistortions } from './distortions/reading.js';
 import { streamingDistortions } from './distortions/streaming.js';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { openClusterStage, openReplicaSetStage } from '../../../../simulator/test/conformance/cluster-stage.js';
-import { isStep, parseCorpus } from '../../../../simulator/test/conformance/corpus-file.js';
-import { Replay } from '../../../../simulator/test/conformance/replay.js';
-import { allProbes } from '../../../src/probes/all-probes.js';
-import { Recording } from '../../../src/probes/framework/recording.js';
-import { runProbes } from '../../../src/probes/framework/run-probes.js';
+import { openClusterStage, openReplicaSetStage } from '../../../simulator/test/conformance/cluster-stage.js';
+import { isStep, parseCorpus } from '../../../simulator/test/conformance/corpus-file.js';
+import { Replay } from '../../../simulator/test/conformance/replay.js';
+import { allProbes } from '../../src/all-probes.js';
+import { Recording } from '../../src/framework/recording.js';
+import { runProbes } from '../../src/framework/run-probes.js';
 import { startProbed } from './probed-cluster.js';
 
 /**

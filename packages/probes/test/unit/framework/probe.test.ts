@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isFor, releasesText, type Version } from '../../../src/probes/framework/probe.js';
+import { isFor, releasesText, type Version } from '../../../src/framework/probe.js';
 
 const releases = {
   from: [8, 0, 0],

@@ -1,7 +1,7 @@
 import type { ReleaseSeries } from '@convoy/simulator';
 import { Closers } from '@convoy/testbed/closers';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
-import { reach, type Reached } from '../../../src/probes/framework/reach.js';
+import { reach, type Reached } from '../../src/framework/reach.js';
 
 /** Idle simulated shards write often, so that streams need not wait. */
 const noopInterval_ms = 20;

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Probe } from '../../../src/probes/framework/probe.js';
-import { reach } from '../../../src/probes/framework/reach.js';
-import { runProbes } from '../../../src/probes/framework/run-probes.js';
+import type { Probe } from '../../src/framework/probe.js';
+import { reach } from '../../src/framework/reach.js';
+import { runProbes } from '../../src/framework/run-probes.js';
 import { type Probed, startProbed } from './probed-cluster.js';
 
 const signal = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Binary, type Document, Timestamp } from 'mongodb';
-import { isEnd } from '../../../../src/probes/framework/event-stream.js';
-import type { Observer } from '../../../../src/probes/framework/server.js';
+import { isEnd } from '../../../src/framework/event-stream.js';
+import type { Observer } from '../../../src/framework/server.js';
 
 /** Answers like a server that contradicts a probe's sentence: the probe must detect it. */
 export type Distortion = Observer;
