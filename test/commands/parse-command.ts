@@ -1,5 +1,5 @@
 import { convoyCommand } from '@convoy/cli/program';
-import { parseArguments } from '@convoy/simulator/internal/command-line/arguments';
+import { parseArguments } from '@convoy/simulator/internal/process/arguments';
 import { readText, trackedFiles } from '../source-tree.js';
 
 /** Where the options of a script of npm are read: paths, or their beginnings. */

@@ -2,9 +2,9 @@
 import './required-node.js';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import type { FaultAnswer, ReadyMessage } from './cluster/worker-order.js';
-import { type Arguments, parseArguments, UsageError, usage } from './command-line/arguments.js';
-import { readyText, startFailure } from './command-line/messages.js';
+import type { FaultAnswer, ReadyMessage } from './process/worker-order.js';
+import { type Arguments, parseArguments, UsageError, usage } from './process/arguments.js';
+import { readyText, startFailure } from './process/messages.js';
 
 /** Exit code for a command line that cannot run. */
 const usageExitCode = 2;
@@ -32,7 +32,7 @@ try {
  * The cluster runs in a worker, because only a worker can request a larger young generation by itself.
  */
 function run({ order, memoryMb, json, watchStdin }: Arguments): void {
-  const worker = new Worker(new URL('./cluster/cluster-worker.js', import.meta.url), {
+  const worker = new Worker(new URL('./process/cluster-worker.js', import.meta.url), {
     workerData: order,
     resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb, maxOldGenerationSizeMb: memoryMb },
   });

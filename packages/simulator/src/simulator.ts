@@ -4,7 +4,7 @@ import type { MemberControl } from './cluster/member-control.js';
 import type { NodeControl } from './cluster/node-control.js';
 import { type ReplicaSetOptions, startWholeReplicaSet } from './cluster/replica-set.js';
 
-export { startProcess, type ProcessOptions, type SimulatorProcess } from './cluster/start-process.js';
+export { startProcess, type ProcessOptions, type SimulatorProcess } from './process/start-process.js';
 export type { ReleaseSeries } from './node/server-version.js';
 export type { ClusterOptions, ReplicaSetOptions };
 

@@ -1,7 +1,7 @@
 import { MongoClient, type MongoServerError, type Timestamp } from 'mongodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Cluster, startWholeCluster } from '../../src/cluster/cluster.js';
-import { runFaultLine } from '../../src/cluster/fault-orders.js';
+import { runFaultLine } from '../../src/process/fault-orders.js';
 
 interface Item {
   _id: number;

@@ -1,7 +1,7 @@
 import { type Document, MongoClient } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { type Cluster, startWholeCluster } from '../../../src/cluster/cluster.js';
-import { runFaultLine } from '../../../src/cluster/fault-orders.js';
+import { runFaultLine } from '../../../src/process/fault-orders.js';
 
 const configServer = 'config';
 

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ReleaseSeries } from '../node/server-version.js';
-import { closing } from './closing.js';
+import { closing } from '../cluster/closing.js';
 import type { ReadyMessage } from './worker-order.js';
 
 /** The compiled program: the same path whether this file runs from `src` (tests) or from `dist`. */

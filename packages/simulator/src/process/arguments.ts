@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { WorkerOrder } from '../cluster/worker-order.js';
+import type { WorkerOrder } from './worker-order.js';
 import { defaultVersion, releaseSeries, type ReleaseSeries } from '../node/server-version.js';
 
 /** What a command line asks for. */

@@ -1,4 +1,4 @@
-import type { ClusterAddresses, ReadyMessage, ReplicaSetAddresses, WorkerOrder } from '../cluster/worker-order.js';
+import type { ClusterAddresses, ReadyMessage, ReplicaSetAddresses, WorkerOrder } from './worker-order.js';
 
 /** What a person at a terminal reads once the servers listen: where to connect and how to stop it. */
 export function readyText(ready: ReadyMessage, order: WorkerOrder): string {

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { startWholeCluster } from './cluster.js';
+import { startWholeCluster } from '../cluster/cluster.js';
 import { runFaultLine } from './fault-orders.js';
-import type { NodeControl } from './node-control.js';
-import { startWholeReplicaSet } from './replica-set.js';
+import type { NodeControl } from '../cluster/node-control.js';
+import { startWholeReplicaSet } from '../cluster/replica-set.js';
 import type { FaultAnswer, FaultMessage, ReadyMessage, WorkerOrder } from './worker-order.js';
 
 interface Running {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readyText, startFailure } from '../../../src/command-line/messages.js';
+import { readyText, startFailure } from '../../../src/process/messages.js';
 
 const order = { kind: 'cluster', shards: 2, routers: 1, port: 1, version: '7.0', auth: false, limits: {} } as const;
 

@@ -1,7 +1,7 @@
 import { Timestamp } from 'bson';
 import { ServerVersion } from '../node/server-version.js';
-import { MemberControl } from './member-control.js';
-import type { NodeControl } from './node-control.js';
+import { MemberControl } from '../cluster/member-control.js';
+import type { NodeControl } from '../cluster/node-control.js';
 
 /** A fault as another process orders it: its name with the node's, and its parameters, e.g. `{"stop":"shard0"}`. */
 type FaultOrder = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseArguments, UsageError, usage } from '../../../src/command-line/arguments.js';
+import { parseArguments, UsageError, usage } from '../../../src/process/arguments.js';
 
 describe('the command line', () => {
   it('without arguments asks for a cluster of two shards on free ports', () => {
