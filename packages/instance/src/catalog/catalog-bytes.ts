@@ -1,7 +1,6 @@
 import { Binary, BSON, type Document } from 'mongodb';
 import { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
-import { isLossless, losslessValue } from '../bson/sent-value.js';
 import {
   elementsOf,
   findElement,
@@ -12,8 +11,9 @@ import {
   type RawValue,
   readDocument,
 } from '../bson/scan.js';
-import type { CatalogEntry } from './namespace.js';
+import { isLossless, losslessValue } from '../bson/sent-value.js';
 import { withoutFields } from './definition.js';
+import type { CatalogEntry } from './namespace.js';
 
 /** Parts of a catalog document that Convoy sends to the destination unchanged: their order and types must survive. */
 const exactOptions: ReadonlySet<string> = new Set(['validator', 'pipeline', 'encryptedFields']);
@@ -32,7 +32,7 @@ export function decodeListedCollection(bytes: Uint8Array): Document {
 }
 
 /** Converts the exact parts of a collection's options to their plain form. */
-export function decodeOptions(plain: Document, bytes: Uint8Array): void {
+function decodeOptions(plain: Document, bytes: Uint8Array): void {
   for (const { element, name } of fieldsIn(bytes, exactOptions)) plain[name] = exactValue(rawValue(bytes, element));
 }
 

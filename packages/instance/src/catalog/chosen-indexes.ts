@@ -1,10 +1,10 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Document } from 'mongodb';
-import { nameSome } from './name-some.js';
+import { isIdKey, supportingIndex } from './index-plan.js';
 import { indexObstacle, isIdIndex, portableIndex } from './index-spec.js';
+import { nameSome } from './name-some.js';
 import { type CatalogEntry, type InconsistentIndex, namespaceOf } from './namespace.js';
 import type { CatalogReport } from './read-catalog.js';
-import { isIdKey, supportingIndex } from './index-plan.js';
 
 /** The user's choices about indexes that the destination cannot have as the source has them. */
 export type IndexChoices = Pick<StartRequest, 'indexConflicts' | 'indexFailures'>;

@@ -1,11 +1,11 @@
-import type { Document } from 'mongodb';
-import { canonicalText, sameDocument } from './definition.js';
+import type { Document, Timestamp } from 'mongodb';
 import { optionDifferences } from './collection-options.js';
+import { canonicalText, sameDocument } from './definition.js';
+import { ownershipRanges } from './distribution.js';
 import { type IndexRules, planIndexes, shardingOn } from './index-plan.js';
 import { isIdIndex, portableIndex } from './index-spec.js';
-import { type Catalog, type CatalogEntry, namespaceOf, sameKey, type Sharding } from './namespace.js';
 import type { NamespaceRemap } from './namespace-remap.js';
-import { hasMoved, ownershipRanges } from './distribution.js';
+import { type Catalog, type CatalogEntry, type Chunk, namespaceOf, sameKey, type Sharding } from './namespace.js';
 
 /** One way in which the destination differs from the plan. */
 export interface CatalogDifference {
@@ -194,7 +194,7 @@ function byName(indexes: readonly Document[]): Map<string, Document> {
 }
 
 /** Whether two collections have the same shard key, or both have none. */
-export function sameShardKey(a: Sharding | null, b: Sharding | null): boolean {
+function sameShardKey(a: Sharding | null, b: Sharding | null): boolean {
   if (a === null || b === null) return a === b;
   return a.unique === b.unique && sameKey(a.key, b.key);
 }
@@ -215,4 +215,28 @@ function sameOwners(a: Sharding | null, b: Sharding | null): boolean {
       .map((range) => canonicalText({ ...range }))
       .join('\n');
   return owners(a) === owners(b);
+}
+
+/**
+ * Whether a chunk moved between two reads, even if all chunks are back where they were. A move gives its chunk a
+ * version with the greatest major number so far, and a new `onCurrentShardSince`. Splits and merges keep the major
+ * number. Other operations that raise it (a rename, `collMod`, `clearJumboFlag`; 5.0.7 and later) keep the time.
+ */
+function hasMoved(before: readonly Chunk[], after: readonly Chunk[]): boolean {
+  const [version, ownedSince] = [
+    greatest(before.map((chunk) => chunk.version)),
+    greatest(before.map((chunk) => chunk.ownedSince)),
+  ];
+  // Stored by an earlier release.
+  if (version === null || ownedSince === null) return false;
+  return after.some(
+    (chunk) => (chunk.version?.t ?? 0) > version.t && chunk.ownedSince?.greaterThan(ownedSince) !== false,
+  );
+}
+
+function greatest(times: readonly (Timestamp | undefined)[]): Timestamp | null {
+  return times.reduce<Timestamp | null>(
+    (most, time) => (time === undefined || most?.greaterThan(time) === true ? most : time),
+    null,
+  );
 }

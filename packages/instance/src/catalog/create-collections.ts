@@ -1,18 +1,18 @@
-import { addZones, findOwnZones, placeChunks, removeOwnZones } from './place-chunks.js';
-import { type BuildsUnderWay, type IndexBuildProgress, IndexBuilds } from './index-builds.js';
-import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
-import { mapBounded } from '../async/together.js';
-import { readConfig } from './read-sharding.js';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import type { ClusterClient } from '../cluster/node-client.js';
+import { mapBounded } from '../async/together.js';
 import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { buildIndexes, type SkipIndex } from './build-indexes.js';
 import { createOptions, droppedWarning, optionDifferences } from './collection-options.js';
-import { hasAnyDocument, listCollections, type ListedNamespace } from './list-namespaces.js';
+import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
+import { type BuildsUnderWay, type IndexBuildProgress, IndexBuilds } from './index-builds.js';
 import { supportingIndex } from './index-plan.js';
+import { hasAnyDocument, listCollections, type ListedNamespace } from './list-namespaces.js';
 import { type KeyPattern, namespaceOf, sameKey } from './namespace.js';
+import { addZones, findOwnZones, placeChunks, removeOwnZones } from './place-chunks.js';
+import { readConfig } from './read-sharding.js';
 import { namingView } from './views.js';
 
 /** Collections created concurrently: DDL takes locks on the config servers, so a larger number does not help. */

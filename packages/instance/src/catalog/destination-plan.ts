@@ -1,4 +1,6 @@
 import type { Warning } from '@convoy/api/contract/progress';
+import type { Sharding as ShardingRequest, ShardingEntry } from '@convoy/api/contract/sharding';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { ClusterClient, Namespace } from '../cluster/node-client.js';
 import { portableOptions } from './collection-options.js';
@@ -11,12 +13,10 @@ import {
   shardingOn,
   supportingIndex,
 } from './index-plan.js';
-import { type Catalog, type CatalogEntry, isKeyPrefix, type KeyPattern, keyPattern, namespaceOf } from './namespace.js';
-import type { NamespaceRemap } from './namespace-remap.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Sharding as ShardingRequest, ShardingEntry } from '@convoy/api/contract/sharding';
 import { isIdIndex, portableIndex } from './index-spec.js';
 import type { NamespaceFilter } from './namespace-filter.js';
+import type { NamespaceRemap } from './namespace-remap.js';
+import { type Catalog, type CatalogEntry, isKeyPrefix, type KeyPattern, keyPattern, namespaceOf } from './namespace.js';
 
 /** Everything needed to create one collection or view on the destination. */
 export interface CollectionPlan {

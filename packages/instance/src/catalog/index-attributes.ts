@@ -1,5 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { type Document, MongoServerError } from 'mongodb';
+import { mapBounded } from '../async/together.js';
+import { encodeValue, type RawValue } from '../bson/scan.js';
 import { codeOf, serverErrorCode } from '../cluster/failure.js';
 import {
   buildIndexes,
@@ -11,14 +13,12 @@ import {
   sendCreateIndexes,
 } from './build-indexes.js';
 import type { Making } from './create-collections.js';
-import { type PresentIndexes, presentIndexes } from './read-indexes.js';
 import { sameDocument } from './definition.js';
 import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
 import { type IndexPlan, isIdKey, supportingIndex, TEMPORARY_INDEX_PREFIX, uniqueConversion } from './index-plan.js';
 import { indexesMax, TTL_OFF_SECONDS } from './index-spec.js';
-import { mapBounded } from '../async/together.js';
 import { namespaceOf } from './namespace.js';
-import { encodeValue, type RawValue } from '../bson/scan.js';
+import { type PresentIndexes, presentIndexes } from './read-indexes.js';
 
 /** Collections processed concurrently: unique indexes may be rebuilt over all data. */
 const COLLECTIONS_PARALLEL = 4;
@@ -281,7 +281,7 @@ const idsMax = 100;
 const namedMax = 5;
 
 /** Documents on the destination that violate an index which must become unique. */
-export interface UniqueViolation {
+interface UniqueViolation {
   readonly namespace: string;
   readonly index: string;
   /** `_id`s of such documents, as far as the server reports them. */

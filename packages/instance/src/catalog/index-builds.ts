@@ -1,11 +1,11 @@
-import { AnswerLimits } from '../cluster/calls-in-flight.js';
 import { type Clock, NoAnswerError, systemClock } from '../async/clock.js';
+import { Condition } from '../async/waiting.js';
+import { AnswerLimits } from '../cluster/calls-in-flight.js';
 import { codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { CallOptions, NodeClient } from '../cluster/node-client.js';
-import { Condition } from '../async/waiting.js';
+import type { CollectionPlan } from './destination-plan.js';
 import { namespaceOf } from './namespace.js';
 import { listIndexes } from './read-indexes.js';
-import type { CollectionPlan } from './destination-plan.js';
 
 /** Interval between looks at a build that somebody else has begun: small beside what a build takes. */
 const look_ms = 500;
@@ -89,7 +89,7 @@ function isSame(a: BuildUnderWay, b: BuildUnderWay): boolean {
 }
 
 /** Where builds are waited for. */
-export interface BuildsPlace {
+interface BuildsPlace {
   client: NodeClient;
   signal: AbortSignal;
   /** Absent: nothing shows them. */

@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { Warning } from '@convoy/api/contract/progress';
+import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Document } from 'mongodb';
-import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
+import { failureName } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { canonicalText, withoutFields } from './definition.js';
+import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
 import {
   type CatalogEntry,
   isKeyPrefix,
@@ -12,10 +16,6 @@ import {
   type Sharding,
 } from './namespace.js';
 import { isCollated } from './task-bounds.js';
-import { canonicalText, withoutFields } from './definition.js';
-import type { StartRequest } from '@convoy/api/contract/start-request';
-import { createHash } from 'node:crypto';
-import { failureName } from '../cluster/failure.js';
 
 /** One index of a collection on the destination. The `_id` index needs no plan: it always exists. */
 export interface IndexPlan {

@@ -2,8 +2,8 @@ import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
 import { RawValue } from '../bson/scan.js';
 import { isWellFormed } from '../bson/utf8.js';
-import { canonicalText } from './definition.js';
 import { portableCollation } from './collection-options.js';
+import { canonicalText } from './definition.js';
 import { type KeyPattern, keyPattern, sameKey } from './namespace.js';
 
 /** Servers refuse more indexes of one collection, that of `_id` included (67, CannotCreateIndex). */

@@ -1,9 +1,9 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { type DocumentFilter, filterText } from '@convoy/api/contract/document-filter';
 import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
 import type { StartRequest } from '@convoy/api/contract/start-request';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document } from 'mongodb';
 import { RE2JS } from 're2js';
-import { type DocumentFilter, filterText } from '@convoy/api/contract/document-filter';
 
 /** Decides which collections a migration includes, and which of their documents. Fixed after start. */
 export interface NamespaceFilter {

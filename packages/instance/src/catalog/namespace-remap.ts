@@ -1,8 +1,8 @@
 import { type NamespaceRemap as RemapOption, remapText } from '@convoy/api/contract/namespace-remap';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Namespace } from '../cluster/node-client.js';
-import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 import { isReservedCollection, isReservedDatabase, type NamespaceFilter } from './namespace-filter.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 import { viewSources } from './views.js';
 
 /**

@@ -1,10 +1,10 @@
 import type { Document } from 'mongodb';
-import { losslessDocument } from '../bson/sent-value.js';
-import type { ClusterClient } from '../cluster/node-client.js';
-import { codeOf, serverErrorCode } from '../cluster/failure.js';
 import { mapBounded } from '../async/together.js';
-import { namespaceOf } from './namespace.js';
+import { losslessDocument } from '../bson/sent-value.js';
+import { codeOf, serverErrorCode } from '../cluster/failure.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import type { CollectionPlan } from './destination-plan.js';
+import { namespaceOf } from './namespace.js';
 import { readConfig } from './read-sharding.js';
 
 /** Prefix of the names of the zones that place chunks; they exist only while a collection is being sharded. */

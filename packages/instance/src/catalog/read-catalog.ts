@@ -1,11 +1,11 @@
+import type { Clock } from '../async/clock.js';
+import { mapBounded } from '../async/together.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { listCollections, type ListedNamespace, listNamespaces, readSize } from './list-namespaces.js';
-import { mapBounded } from '../async/together.js';
-import type { Catalog, CatalogEntry, InconsistentIndex } from './namespace.js';
 import type { NamespaceFilter } from './namespace-filter.js';
+import type { Catalog, CatalogEntry, InconsistentIndex } from './namespace.js';
 import { readIndexes } from './read-indexes.js';
 import { listPlaced, type PlacementReader } from './read-sharding.js';
-import type { Clock } from '../async/clock.js';
 
 /**
  * Collections read concurrently: each costs up to four small commands, so this hides the round trips of large catalogs.

@@ -1,13 +1,13 @@
 import type { Document } from 'mongodb';
-import type { ClusterClient, Namespace, NodeClient } from '../cluster/node-client.js';
 import { codeOf, serverErrorCode, unauthorizedCode } from '../cluster/failure.js';
-import { canonicalText } from './definition.js';
+import type { ClusterClient, Namespace, NodeClient } from '../cluster/node-client.js';
+import type { IndexBuilding } from './build-indexes.js';
 import { decodeIndexStats, decodeListedIndex, type ListedIndex } from './catalog-bytes.js';
+import { canonicalText } from './definition.js';
+import type { CollectionPlan } from './destination-plan.js';
+import { portableIndex } from './index-spec.js';
 import { type ListedNamespace, readCursor } from './list-namespaces.js';
 import { type InconsistentIndex, type IndexForm, namespaceOf, type Sharding } from './namespace.js';
-import { portableIndex } from './index-spec.js';
-import type { IndexBuilding } from './build-indexes.js';
-import type { CollectionPlan } from './destination-plan.js';
 
 interface CollectionIndexes {
   /** As `listIndexes` shows them. */
@@ -18,7 +18,7 @@ interface CollectionIndexes {
 }
 
 /** The indexes of a collection on one node. */
-export interface NodeIndexes {
+interface NodeIndexes {
   ready: Document[];
   building: Document[];
 }

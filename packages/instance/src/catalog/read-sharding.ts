@@ -1,7 +1,7 @@
 import { BSON, type Document } from 'mongodb';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
-import { sameDocument } from './definition.js';
 import { decodeConfigDocument, uuidHex } from './catalog-bytes.js';
+import { sameDocument } from './definition.js';
 import { type ListedNamespace, readCursor } from './list-namespaces.js';
 import type { Chunk, KeyPattern, Sharding } from './namespace.js';
 

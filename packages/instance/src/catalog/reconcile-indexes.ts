@@ -1,4 +1,6 @@
 import type { Document } from 'mongodb';
+import { codeOf, serverErrorCode } from '../cluster/failure.js';
+import type { Version } from '../cluster/node-client.js';
 import {
   buildIndexes,
   changeIndex,
@@ -8,11 +10,9 @@ import {
   sendCreateIndexes,
 } from './build-indexes.js';
 import type { CollectionPlan } from './destination-plan.js';
-import { indexesMax, indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
 import { isIdKey, supportingIndex } from './index-plan.js';
+import { indexesMax, indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
 import { type CatalogEntry, namespaceOf } from './namespace.js';
-import { codeOf, serverErrorCode } from '../cluster/failure.js';
-import type { Version } from '../cluster/node-client.js';
 
 /**
  * Name of the index that supports a shard key while its own one is replaced, and its last field: one that no document

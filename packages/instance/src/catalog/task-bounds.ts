@@ -1,8 +1,8 @@
 import type { Binary } from 'mongodb';
-import { evenBounds, sampleIdsOrNone } from '../cluster/sample-ids.js';
 import type { RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/sent-value.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { evenBounds, sampleIdsOrNone } from '../cluster/sample-ids.js';
 import { isIdIndex } from './index-spec.js';
 import type { CatalogEntry } from './namespace.js';
 

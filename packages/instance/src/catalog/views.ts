@@ -1,7 +1,7 @@
-import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { classify, codeOf, failureName, noQueryPlanCode, serverErrorCode } from '../cluster/failure.js';
 import { nameSome } from './name-some.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 
 /** Names in a view's database that it reads: its own source, and what its pipeline joins. */
 interface ViewSources {

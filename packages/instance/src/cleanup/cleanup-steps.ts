@@ -1,17 +1,17 @@
-import { blockedClusters } from '@convoy/api/contract/write-blocking';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { restoreBalancer } from '../cluster/balancer.js';
-import type { ClusterClient } from '../cluster/node-client.js';
-import { classify } from '../cluster/failure.js';
-import type { Retrying } from '../async/retry.js';
-import { metadataDatabase } from '../store/metadata.js';
-import { swapsOf } from '../store/reversal.js';
-import type { MigrationRecord, MigrationRecords } from '../store/migration-record.js';
-import { SessionFence } from '../store/fence.js';
-import type { TaskRecords } from '../store/task-record.js';
-import { type OwnZones, removeOwnZones } from '../catalog/place-chunks.js';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Retrying } from '../async/retry.js';
+import { type OwnZones, removeOwnZones } from '../catalog/place-chunks.js';
+import { restoreBalancer } from '../cluster/balancer.js';
+import { classify } from '../cluster/failure.js';
+import type { ClusterClient } from '../cluster/node-client.js';
+import { SessionFence } from '../store/fence.js';
+import { metadataDatabase } from '../store/metadata.js';
+import type { MigrationRecord, MigrationRecords } from '../store/migration-record.js';
+import { swapsOf } from '../store/reversal.js';
+import type { TaskRecords } from '../store/task-record.js';
 
 /** One step of a cleanup: its title, and what it does. Each step may be repeated. */
 export interface CleanupStep {

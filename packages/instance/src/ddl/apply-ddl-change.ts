@@ -1,10 +1,10 @@
 import { createCollections } from '../catalog/create-collections.js';
 import type { DestinationPlan } from '../catalog/destination-plan.js';
 import { listCollections } from '../catalog/list-namespaces.js';
-import type { CatalogEntry } from '../catalog/namespace.js';
-import type { Namespace } from '../cluster/node-client.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
+import type { CatalogEntry } from '../catalog/namespace.js';
+import type { Namespace } from '../cluster/node-client.js';
 import type { DdlChange } from '../store/ddl-journal.js';
 import {
   adoptCapped,

@@ -1,9 +1,9 @@
+import type { Timestamp } from 'mongodb';
+import { Condition, SerialQueue } from '../async/waiting.js';
+import { restoredEntry, storedEntry } from '../catalog/catalog-bytes.js';
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { highestTime } from '../cluster/cluster-time.js';
-import { restoredEntry, storedEntry } from '../catalog/catalog-bytes.js';
 import type { DdlChange, DdlJournal, FoundDdlChange } from '../store/ddl-journal.js';
-import { Condition, SerialQueue } from '../async/waiting.js';
-import type { Timestamp } from 'mongodb';
 
 /**
  * The leader's view of the DDL journal, and its only writer. Changes come from the DDL watcher, from sync tasks and

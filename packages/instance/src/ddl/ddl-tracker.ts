@@ -1,10 +1,10 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { namespaceOf, type Sharding } from '../catalog/namespace.js';
-import type { Namespace } from '../cluster/node-client.js';
+import type { Clock } from '../async/clock.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
-import type { Clock } from '../async/clock.js';
+import { namespaceOf, type Sharding } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
+import type { Namespace } from '../cluster/node-client.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
 import { creationOf, type DdlLedger, type FollowedCollection, restartOf } from './ddl-ledger.js';
 import type { DdlEvent } from './ddl-watcher.js';

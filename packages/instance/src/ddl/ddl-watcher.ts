@@ -1,5 +1,7 @@
-import type { ClusterClient, NodeClient, RawCursor } from '../cluster/node-client.js';
+import { BSON, type Document, type Timestamp } from 'mongodb';
 import type { Retrying } from '../async/retry.js';
+import { Condition } from '../async/waiting.js';
+import { uuidHex } from '../catalog/catalog-bytes.js';
 import {
   openChangeStream,
   ownPlace,
@@ -8,16 +10,14 @@ import {
   tokenTime,
   tokenUuid,
 } from '../cluster/change-stream.js';
-import { Condition } from '../async/waiting.js';
-import type { StreamPatience } from '../store/change-event.js';
-import type { DdlTracker } from './ddl-tracker.js';
-import type { FollowedCollection } from './ddl-ledger.js';
-import { BSON, type Document, type Timestamp } from 'mongodb';
-import { uuidHex } from '../catalog/catalog-bytes.js';
 import { timeOf, timestampOf } from '../cluster/cluster-time.js';
 import { classify } from '../cluster/failure.js';
-import { isAtLeast } from '../cluster/topology.js';
+import type { ClusterClient, NodeClient, RawCursor } from '../cluster/node-client.js';
 import { historyLost } from '../cluster/oplog-window.js';
+import { isAtLeast } from '../cluster/topology.js';
+import type { StreamPatience } from '../store/change-event.js';
+import type { FollowedCollection } from './ddl-ledger.js';
+import type { DdlTracker } from './ddl-tracker.js';
 
 /**
  * Reads the source's DDL changes before any sync task needs them, and writes them to the journal. The journal holds

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document } from 'mongodb';
-import { betweenBuilds, type BuildsUnderWay } from '../catalog/index-builds.js';
 import type { SkipIndex } from '../catalog/build-indexes.js';
+import { betweenBuilds, type BuildsUnderWay } from '../catalog/index-builds.js';
 import { listCollections, type ListedNamespace } from '../catalog/list-namespaces.js';
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { classify, codeOf, serverErrorCode } from '../cluster/failure.js';

@@ -1,14 +1,14 @@
-import { type CatalogChange, catalogChanges } from '../catalog/compare-catalogs.js';
-import { optionDifferences } from '../catalog/collection-options.js';
-import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
-import { timestampOf } from '../cluster/cluster-time.js';
-import type { FoundDdlChange, UuidPairs } from '../store/ddl-journal.js';
-import { creationOf, type DdlLedger, type FollowedCollections, restartOf } from './ddl-ledger.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { optionDifferences } from '../catalog/collection-options.js';
+import { type CatalogChange, catalogChanges } from '../catalog/compare-catalogs.js';
+import { readCursor } from '../catalog/list-namespaces.js';
 import { nameSome } from '../catalog/name-some.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
-import { readCursor } from '../catalog/list-namespaces.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
+import { timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import type { FoundDdlChange, UuidPairs } from '../store/ddl-journal.js';
+import { creationOf, type DdlLedger, type FollowedCollections, restartOf } from './ddl-ledger.js';
 
 /** Both catalogs, and what was known when they were read. */
 export interface ReadCatalogs {

@@ -1,18 +1,18 @@
 import { isConvoyError } from '@convoy/api/errors/convoy-error';
-import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/destination-plan.js';
-import { hasAnyDocument } from '../catalog/list-namespaces.js';
+import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import type { IndexBuilding, MayPass } from '../catalog/build-indexes.js';
+import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
+import { createCollection } from '../catalog/create-collections.js';
+import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/destination-plan.js';
 import { betweenBuilds, type IndexBuildProgress, IndexBuilds } from '../catalog/index-builds.js';
+import { hasAnyDocument } from '../catalog/list-namespaces.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
+import { abandonBuilds, reconcileIndexes } from '../catalog/reconcile-indexes.js';
+import { namingView } from '../catalog/views.js';
 import { codeOf, isRefusedByDocument, serverErrorCode } from '../cluster/failure.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { drop, findByUuid, type LedDestination, meaning } from './destination-collections.js';
-import { abandonBuilds, reconcileIndexes } from '../catalog/reconcile-indexes.js';
-import type { Document } from 'mongodb';
-import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
-import { createCollection } from '../catalog/create-collections.js';
-import { namingView } from '../catalog/views.js';
 
 /** Collections reconciled concurrently: most need nothing, and an index build loads the destination. */
 const collectionsParallel = 4;

@@ -1,5 +1,10 @@
-import { timeAboveAll, timestampOf } from '../cluster/cluster-time.js';
+import type { Retrying } from '../async/retry.js';
+import { listCollections } from '../catalog/list-namespaces.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
+import { readCollectionByUuid } from '../catalog/read-catalog.js';
+import { isShardedAs, isUnsplittable } from '../catalog/read-sharding.js';
+import { timeAboveAll, timestampOf } from '../cluster/cluster-time.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import type { FoundDdlChange } from '../store/ddl-journal.js';
 import {
   absenceOf,
@@ -9,11 +14,6 @@ import {
   type FollowedCollections,
 } from './ddl-ledger.js';
 import type { DdlWatcher } from './ddl-watcher.js';
-import { listCollections } from '../catalog/list-namespaces.js';
-import { readCollectionByUuid } from '../catalog/read-catalog.js';
-import { isShardedAs, isUnsplittable } from '../catalog/read-sharding.js';
-import type { ClusterClient } from '../cluster/node-client.js';
-import type { Retrying } from '../async/retry.js';
 
 /** Dependencies of taking in unknown collections. */
 interface UnknownDependencies {

@@ -1,14 +1,14 @@
 import { type CarriedKind, carriedKindsOf, zoneShardsOf } from '@convoy/api/contract/carry';
 import type { InventoryKind } from '@convoy/api/contract/inventory';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { compileNamespaceFilter, type NamespaceFilter } from '../catalog/namespace-filter.js';
-import { namespaceFrom, namespaceOf } from '../catalog/namespace.js';
-import { compileNamespaceRemap, type NamespaceRemap } from '../catalog/namespace-remap.js';
-import type { ClusterInventory, Item, Login, Payload, Scope } from './item.js';
-import { balancingItem, rangesItem, zoneItem } from './read/sharding-settings.js';
 import { nameSome } from '../catalog/name-some.js';
+import { compileNamespaceFilter, type NamespaceFilter } from '../catalog/namespace-filter.js';
+import { compileNamespaceRemap, type NamespaceRemap } from '../catalog/namespace-remap.js';
+import { namespaceFrom, namespaceOf } from '../catalog/namespace.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { isAtLeast } from '../cluster/topology.js';
+import type { ClusterInventory, Item, Login, Payload, Scope } from './item.js';
+import { balancingItem, rangesItem, zoneItem } from './read/sharding-settings.js';
 
 /** The kind of `carry` that takes items of a kind along; absent for what is never carried. */
 export const carriedBy: Partial<Record<InventoryKind, CarriedKind>> = {

@@ -6,9 +6,9 @@ import {
   type InventoryRow,
   type InventoryTable,
 } from '@convoy/api/contract/inventory';
+import { nameSome } from '../catalog/name-some.js';
 import { carriedBy, type CarryChoice, isOwnLogin } from './carry-choice.js';
 import type { ClusterInventory, Item, Payload } from './item.js';
-import { nameSome } from '../catalog/name-some.js';
 
 /** Both sides of a name, and its outcome. */
 interface Compared {

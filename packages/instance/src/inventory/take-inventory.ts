@@ -1,20 +1,13 @@
 import { carriedKinds } from '@convoy/api/contract/carry';
 import type { Inventory, InventoryKind } from '@convoy/api/contract/inventory';
 import type { StartRequest } from '@convoy/api/contract/start-request';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
+import { codeOf, failureName, isNetworkFailure, unauthorizedCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { CarryChoice } from './carry-choice.js';
 import { compareInventories, leftBehind, tableOf } from './compare-inventories.js';
 import type { ClusterInventory, Item, Login } from './item.js';
-import {
-  type FormerBalancer,
-  readBalancerSettings,
-  readBalancing,
-  readPrimaries,
-  readZones,
-} from './read/sharding-settings.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
-import { codeOf, failureName, isNetworkFailure, unauthorizedCode } from '../cluster/failure.js';
 import { readRoles, readUsers } from './read/access.js';
 import {
   readClusterParameters,
@@ -23,6 +16,13 @@ import {
   readQuerySettings,
 } from './read/cluster-settings.js';
 import { listUsersNamespaces, migratedItems, readOwnCollections } from './read/collections.js';
+import {
+  type FormerBalancer,
+  readBalancerSettings,
+  readBalancing,
+  readPrimaries,
+  readZones,
+} from './read/sharding-settings.js';
 
 /** Both clusters of a migration in their present roles. */
 export interface InventoryOf {
@@ -121,7 +121,7 @@ export const readPrivileges: Readonly<Record<InventoryKind, string>> = {
  * @param former the balancer before a migration stopped it; null while none has
  * @throws what a cluster that cannot be reached throws
  */
-export async function readInventory(
+async function readInventory(
   cluster: ClusterClient,
   former: FormerBalancer | null,
   signal: AbortSignal,

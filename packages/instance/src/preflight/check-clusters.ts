@@ -1,16 +1,16 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { ClusterClient, NodeClient, Version } from '../cluster/node-client.js';
-import { binaryVersion, howToSetIds, isOlder, readFeatureVersion, releaseText } from '../cluster/topology.js';
-import { isRecorded, recordedSeries, unseenProbes } from '@convoy/probes/recorded-releases';
-import { type Advice, unchecked, warning } from './examination.js';
-import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { writeBlockVersion } from '../cluster/write-block.js';
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { isRecorded, recordedSeries, unseenProbes } from '@convoy/probes/recorded-releases';
 import { type Document, MongoServerError } from 'mongodb';
 import { nameSome } from '../catalog/name-some.js';
-import { codeOf, failureName, notablescanOff } from '../cluster/failure.js';
 import { readBalancer } from '../cluster/balancer.js';
+import { codeOf, failureName, notablescanOff } from '../cluster/failure.js';
+import type { ClusterClient, NodeClient, Version } from '../cluster/node-client.js';
 import { reachOf, readOplogWindow } from '../cluster/oplog-window.js';
+import { binaryVersion, howToSetIds, isOlder, readFeatureVersion, releaseText } from '../cluster/topology.js';
+import { writeBlockVersion } from '../cluster/write-block.js';
+import { type Advice, unchecked, warning } from './examination.js';
 
 /** Oldest source, and so oldest destination: change streams over a whole cluster by time, as Convoy reads them. */
 const OLDEST_VERSION: Version = [4, 4, 0];
@@ -27,7 +27,7 @@ const restoredShards =
  * Two clusters must be different ones. Files that are restored as another cluster keep the id.
  * @throws ConvoyError `sourceEqualsDestination`
  */
-export function refuseSameCluster(source: ClusterClient, destination: ClusterClient): void {
+function refuseSameCluster(source: ClusterClient, destination: ClusterClient): void {
   if (source.clusterId !== destination.clusterId) return;
   const isNamedAlike = source.shardIds.join() === destination.shardIds.join();
   const both = `${source.name} and ${destination.name}`;

@@ -1,4 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
+import { mapBounded } from '../async/together.js';
+import { optionDifferences } from '../catalog/collection-options.js';
 import {
   hasAnyDocument,
   listCollections,
@@ -6,15 +9,12 @@ import {
   type ListedNamespace,
   listNamespaces,
 } from '../catalog/list-namespaces.js';
-import { mapBounded } from '../async/together.js';
-import { optionDifferences } from '../catalog/collection-options.js';
-import { type Catalog, namespaceFrom, namespaceOf } from '../catalog/namespace.js';
-import { isReservedDatabase, type NamespaceFilter } from '../catalog/namespace-filter.js';
-import { readConfig } from '../catalog/read-sharding.js';
-import { isOwnZone } from '../catalog/place-chunks.js';
-import type { ClusterClient } from '../cluster/node-client.js';
 import { nameSome } from '../catalog/name-some.js';
-import type { Document } from 'mongodb';
+import { isReservedDatabase, type NamespaceFilter } from '../catalog/namespace-filter.js';
+import { type Catalog, namespaceFrom, namespaceOf } from '../catalog/namespace.js';
+import { isOwnZone } from '../catalog/place-chunks.js';
+import { readConfig } from '../catalog/read-sharding.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { type Advice, unchecked, warning } from './examination.js';
 
 /** The reserved database of Convoy's metadata on the destination. */

@@ -1,8 +1,8 @@
-import type { Inventory } from '@convoy/api/contract/inventory';
-import { type Clock, systemClock } from '../async/clock.js';
 import { carriedKinds } from '@convoy/api/contract/carry';
+import type { Inventory } from '@convoy/api/contract/inventory';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { type Clock, systemClock } from '../async/clock.js';
 import { nameSome } from '../catalog/name-some.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { CarryChoice, carryProblems } from '../inventory/carry-choice.js';

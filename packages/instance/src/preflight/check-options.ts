@@ -1,9 +1,9 @@
+import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
+import { bothNames, remapText } from '@convoy/api/contract/namespace-remap';
+import type { StartRequest } from '@convoy/api/contract/start-request';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { ClusterClient } from '../cluster/node-client.js';
-import { binaryVersion } from '../cluster/topology.js';
-import { writeBlockVersion } from '../cluster/write-block.js';
+import { nameSome } from '../catalog/name-some.js';
 import {
   cappedWithFilter,
   compileNamespaceFilter,
@@ -11,15 +11,15 @@ import {
   type NamespaceFilter,
   parseDocumentFilter,
 } from '../catalog/namespace-filter.js';
-import { type Catalog, namespaceOf } from '../catalog/namespace.js';
-import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
-import { matchingAll } from '../cluster/reads.js';
-import { bothNames, remapText } from '@convoy/api/contract/namespace-remap';
 import { compileNamespaceRemap, type NamespaceRemap } from '../catalog/namespace-remap.js';
-import { type Advice, passed, warning } from './examination.js';
+import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import { blindViewsWarning, describeBlindViews } from '../catalog/views.js';
-import { nameSome } from '../catalog/name-some.js';
-import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
+import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
+import type { ClusterClient } from '../cluster/node-client.js';
+import { matchingAll } from '../cluster/reads.js';
+import { binaryVersion } from '../cluster/topology.js';
+import { writeBlockVersion } from '../cluster/write-block.js';
+import { type Advice, passed, warning } from './examination.js';
 
 /**
  * The rules for options, versions and topologies that do not need the catalogs (contract 2.1, 2.3 and 4.1).

@@ -3,10 +3,11 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
+import { nameSome } from '../catalog/name-some.js';
+import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { takesNotes } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import { type Advice, warning } from './examination.js';
-import { nameSome } from '../catalog/name-some.js';
 import {
   carryPrivileges,
   covers,
@@ -20,7 +21,6 @@ import {
   sourcePrivileges,
   verifiedPrivileges,
 } from './required-privileges.js';
-import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 
 /** Missing privileges named in one description. */
 const PRIVILEGES_NAMED_MAX = 10;

@@ -1,6 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { nameSome } from '../catalog/name-some.js';
-import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
+import type { Document } from 'mongodb';
+import { mapBounded } from '../async/together.js';
+import { storedEntry } from '../catalog/catalog-bytes.js';
 import {
   type ChosenIndex,
   chosenWarning,
@@ -8,12 +9,11 @@ import {
   type IndexChoices,
   withChosenIndexes,
 } from '../catalog/chosen-indexes.js';
-import type { CatalogReport } from '../catalog/read-catalog.js';
-import { storedEntry } from '../catalog/catalog-bytes.js';
-import { refuseTimeSeries, refuseUnsupported } from '../catalog/unsupported-collections.js';
-import type { Document } from 'mongodb';
-import { mapBounded } from '../async/together.js';
+import { nameSome } from '../catalog/name-some.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
+import type { CatalogReport } from '../catalog/read-catalog.js';
+import { refuseTimeSeries, refuseUnsupported } from '../catalog/unsupported-collections.js';
 import { isViewRefusal } from '../catalog/views.js';
 import { codeOf, failureName } from '../cluster/failure.js';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';

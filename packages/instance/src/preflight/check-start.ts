@@ -1,14 +1,14 @@
 import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { finalIndexScope } from '../catalog/index-plan.js';
+import { type Clock, systemClock } from '../async/clock.js';
 import { applyShardingEntries, type DestinationPlan, planDestination } from '../catalog/destination-plan.js';
-import type { Catalog } from '../catalog/namespace.js';
+import { withSampledRanges } from '../catalog/distribution.js';
+import { finalIndexScope } from '../catalog/index-plan.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import { compileNamespaceRemap, noRemap, refuseUnmappable } from '../catalog/namespace-remap.js';
+import type { Catalog } from '../catalog/namespace.js';
 import { readSettledCatalog } from '../catalog/read-catalog.js';
-import { withSampledRanges } from '../catalog/distribution.js';
-import { type Clock, systemClock } from '../async/clock.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import {
   adviseBalancers,

@@ -1,11 +1,11 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { StartRequest } from '@convoy/api/contract/start-request';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { nameSome } from '../catalog/name-some.js';
 import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import { openChangeStream } from '../cluster/change-stream.js';
 import { currentTime, timestampOf } from '../cluster/cluster-time.js';
-import type { ClusterClient } from '../cluster/node-client.js';
 import { codeOf, failureName } from '../cluster/failure.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { type Advice, warning } from './examination.js';
 
 /**

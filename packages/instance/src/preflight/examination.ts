@@ -1,11 +1,11 @@
-import { CHECKED_NAMES_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
-import type { ErrorName } from '@convoy/api/errors/table';
 import type { Warning } from '@convoy/api/contract/progress';
-import { classify, codeOf, failureName } from '../cluster/failure.js';
-import { knownFailure } from '../cluster/named-failure.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { ErrorName } from '@convoy/api/errors/table';
+import { CHECKED_NAMES_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
 import { NoAnswerError } from '../async/clock.js';
 import { causeText, unreachable, UnreachableClusterError } from '../cluster/connection-failure.js';
+import { classify, codeOf, failureName } from '../cluster/failure.js';
+import { knownFailure } from '../cluster/named-failure.js';
 
 /** The checks before a start, in their order. */
 export const checkNames = [

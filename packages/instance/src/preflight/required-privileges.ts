@@ -1,5 +1,5 @@
-import type { Document } from 'mongodb';
 import type { CarriedKind } from '@convoy/api/contract/carry';
+import type { Document } from 'mongodb';
 import { directAction, directRoleRelease } from '../cluster/probe-shard.js';
 
 /** A privilege that a sync user needs: actions on one resource. */

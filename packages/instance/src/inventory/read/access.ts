@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb';
-import { nameSome } from '../../catalog/name-some.js';
 import { readCursor } from '../../catalog/list-namespaces.js';
+import { nameSome } from '../../catalog/name-some.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { Item, Scope } from '../item.js';
 

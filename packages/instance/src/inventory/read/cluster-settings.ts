@@ -1,11 +1,11 @@
 import { BSON, type Document } from 'mongodb';
+import { mapBounded } from '../../async/together.js';
+import { elementType } from '../../bson/element-type.js';
+import { findElement, readDocument } from '../../bson/scan.js';
 import { readCursor } from '../../catalog/list-namespaces.js';
 import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { isAtLeast } from '../../cluster/topology.js';
-import { mapBounded } from '../../async/together.js';
 import { clusterScope, type Item, listedItem } from '../item.js';
-import { elementType } from '../../bson/element-type.js';
-import { findElement, readDocument } from '../../bson/scan.js';
 
 /** Characters of a value in the table. */
 const shownMax = 120;

@@ -1,5 +1,5 @@
-import { compileNamespaceFilter } from '../../catalog/namespace-filter.js';
 import { listCollections, type ListedNamespace, listNamespaces } from '../../catalog/list-namespaces.js';
+import { compileNamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type Item, listedItem, type Scope } from '../item.js';
 

@@ -2,12 +2,12 @@ import { BSON, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { maxKey, minKey } from '../../../src/bson/scan.js';
 import { keyBound } from '../../../src/bson/shard-key.js';
-import { distributeChunks, distributeDatabases, withSampledRanges } from '../../../src/catalog/distribution.js';
-import type { Catalog, CatalogEntry, Chunk } from '../../../src/catalog/namespace.js';
-import { boundsOf, chunkOf, keyPattern } from './as-read.js';
 import { planDestination } from '../../../src/catalog/destination-plan.js';
-import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
+import { distributeChunks, distributeDatabases, withSampledRanges } from '../../../src/catalog/distribution.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
+import type { Catalog, CatalogEntry, Chunk } from '../../../src/catalog/namespace.js';
+import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
+import { boundsOf, chunkOf, keyPattern } from './as-read.js';
 
 const low = new BSON.MinKey();
 const high = new BSON.MaxKey();

@@ -1,16 +1,16 @@
 import type { Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { buildIndexes } from '../../../src/catalog/build-indexes.js';
+import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
+import { createCollections } from '../../../src/catalog/create-collections.js';
 import { deferAttributes, restoreAttributes, UniqueIndexViolated } from '../../../src/catalog/index-attributes.js';
+import { noRemap } from '../../../src/catalog/namespace-remap.js';
+import { readCatalog } from '../../../src/catalog/read-catalog.js';
 import type { Version } from '../../../src/cluster/node-client.js';
 import { serverError } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
-import { TwoShards } from './two-shards.js';
-import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
-import { createCollections } from '../../../src/catalog/create-collections.js';
-import { readCatalog } from '../../../src/catalog/read-catalog.js';
 import { everything, isChange, makePlan, pair, type Pair, untilDone } from './catalog-pair.js';
-import { noRemap } from '../../../src/catalog/namespace-remap.js';
+import { TwoShards } from './two-shards.js';
 
 const confirm = (): Promise<void> => Promise.resolve();
 const unique = { v: 2, key: { u: 1 }, name: 'u_1', unique: true };

@@ -1,12 +1,12 @@
+import { buildIndexesValues } from '@convoy/api/contract/start-request';
 import type { Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
 import { finalIndexScope, isBuiltAfterCopy, planIndexes } from '../../../src/catalog/index-plan.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
+import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import type { Version } from '../../../src/cluster/node-client.js';
 import { indexAsRead, keyPattern } from './as-read.js';
-import { buildIndexesValues } from '@convoy/api/contract/start-request';
 
 const exact = { v: 2, key: { k: 1 }, name: 'k_1' };
 const longer = { v: 2, key: { k: 1, v: 1 }, name: 'longer' };

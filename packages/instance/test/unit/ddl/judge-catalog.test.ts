@@ -1,12 +1,12 @@
 import { Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
+import type { CatalogChange } from '../../../src/catalog/compare-catalogs.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import { judgeCatalog, type ReadCatalogs, refuseCatalogChanges } from '../../../src/ddl/judge-catalog.js';
 import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
-import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
-import type { CatalogChange } from '../../../src/catalog/compare-catalogs.js';
+import { never } from '../model/parts.js';
 
 const uuid = (byte: string): string => byte.repeat(16);
 
