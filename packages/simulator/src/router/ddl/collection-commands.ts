@@ -97,6 +97,8 @@ export async function dropCommand(context: RouterContext, request: CommandReques
   const primary = context.primaryOf(namespace);
   if (primary === undefined) return doc(['info', 'database does not exist']);
   const buckets = routedSeries(context, namespace)?.buckets;
+  const isSharded = buckets !== undefined && context.catalog.collection(buckets) !== undefined;
+  if (isSharded) await dropBuckets(context, request, buckets, primary);
   const holders = context.catalog.shards.filter(
     (shard) => shard === primary || shard.access.collection(namespace) !== undefined,
   );
@@ -109,19 +111,25 @@ export async function dropCommand(context: RouterContext, request: CommandReques
   }
   await context.catalog.dropCollection(namespace);
   context.routing.forget(namespace);
-  if (buckets !== undefined) await dropBuckets(context, request, buckets);
+  if (buckets === undefined) return new Map();
+  if (!isSharded) await dropBuckets(context, request, buckets, primary);
+  await context.catalog.dropCollection(buckets);
+  context.routing.forget(buckets);
   return new Map();
 }
 
-/** What is left of a time-series collection on other shards than that of its view. */
-async function dropBuckets(context: RouterContext, request: CommandRequest, buckets: string): Promise<void> {
+/** The buckets of a time-series collection on other shards than that of its view, which drops its own with the view. */
+async function dropBuckets(
+  context: RouterContext,
+  request: CommandRequest,
+  buckets: string,
+  ofView: ClusterShard,
+): Promise<void> {
   const body: Doc = new Map([['drop', collectionOf(buckets)]]);
   const primary = context.primaryOf(buckets);
   for (const shard of context.catalog.shards)
-    if (shard.access.collection(buckets) !== undefined)
+    if (shard !== ofView && shard.access.collection(buckets) !== undefined)
       await context.sender.run(shard, request, bodyFor(shard, primary, body));
-  await context.catalog.dropCollection(buckets);
-  context.routing.forget(buckets);
 }
 
 const namespaceNotFound = 26;
