@@ -9,7 +9,7 @@ for (const path of trackedFiles()) {
 }
 
 /** Packages in which names still stand twice. */
-const notYet = ['instance', 'simulator'];
+const notYet = ['instance'];
 
 describe('exported names', () => {
   test.each([...packages].filter(([name]) => !notYet.includes(name)))(

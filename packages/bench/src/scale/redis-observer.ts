@@ -1,6 +1,6 @@
 import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { RedisConnections } from '@convoy/coordinator/redis/connections';
-import type { RedisConnection } from '@convoy/coordinator/redis/redis-connection';
+import type { RedisConnection } from '@convoy/coordinator/redis/signed-redis';
 import { createLogger } from '@convoy/instance/logging/logger';
 
 /** Time limit of a reply, on a loaded host. */

@@ -3,7 +3,7 @@ import { Secret } from '@convoy/api/configuration/secret';
 import type { Inventory } from '@convoy/api/contract/inventory';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
-import { isBeyondLocalHost, redisExposure } from '@convoy/coordinator/redis/redis-exposure';
+import { isBeyondLocalHost, redisExposure } from '@convoy/coordinator/redis/redis-settings';
 import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
 import { looksForProof } from '@convoy/instance/verify/compare/check-again';
 import { colouredLines } from '../progress-view/colours.js';

@@ -1,6 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
-import { InvalidArgumentError, type Command } from 'commander';
-import { parseJson } from './json-option.js';
 
 type Selectors = NonNullable<StartRequestBody['includeNamespaces']>;
 
@@ -57,4 +57,13 @@ function named(text: string): Remap[number]['from'] {
   if (collection === '' || collection === '*')
     throw new InvalidArgumentError(`Write ${database} to select the whole database.`);
   return { database, collection };
+}
+
+/** Parses JSON from a flag: the text itself or @file. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
 }

@@ -1,3 +1,6 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { carriedKinds } from '@convoy/api/contract/carry';
+import { given } from '@convoy/api/contract/given';
 import {
   buildIndexesValues,
   indexConflictsValues,
@@ -5,11 +8,7 @@ import {
   type StartRequestBody,
 } from '@convoy/api/contract/start-request';
 import { writeBlockingValues } from '@convoy/api/contract/write-blocking';
-import { carriedKinds } from '@convoy/api/contract/carry';
-import { given } from '@convoy/api/contract/given';
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { parseJson } from './json-option.js';
-import { addNamespaceOptions } from './namespace-option.js';
+import { addNamespaceOptions, parseJson } from './namespace-option.js';
 
 /** Options of a start, as given by flags. */
 export interface StartOptions extends Partial<

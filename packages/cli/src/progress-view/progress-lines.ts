@@ -2,12 +2,15 @@ import { blockerText } from '@convoy/api/contract/commit-blocker';
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { Progress } from '@convoy/api/contract/progress';
 import { shownBlockers } from '@convoy/coordinator/dashboard/views/blocker-groups';
-import { hotDocumentTexts } from '@convoy/coordinator/dashboard/views/hot-documents-text';
+import {
+  copyEndText,
+  hotDocumentTexts,
+  sourceWritesText,
+  startedText,
+  stepText,
+} from '@convoy/coordinator/dashboard/views/progress-texts';
 import { bytesText, countText, durationText } from '@convoy/coordinator/dashboard/views/quantity';
-import { stepText } from '@convoy/coordinator/dashboard/views/step-text';
-import { copyEndText, startedText } from '@convoy/coordinator/dashboard/views/times-text';
 import { verdictOf } from '@convoy/coordinator/dashboard/views/verdict';
-import { sourceWritesText } from '@convoy/coordinator/dashboard/views/writes-text';
 
 const barWidth = 40;
 

@@ -1,7 +1,7 @@
 import { byId, field, make, setAttribute, setList, setText } from './dom.js';
 import type { FleetMessage } from './message.js';
 import { fleetRows, type InstanceRow } from './views/fleet-rows.js';
-import { hotDocumentTexts } from './views/hot-documents-text.js';
+import { hotDocumentTexts } from './views/progress-texts.js';
 import { hasBegun } from './views/state-view.js';
 import { toneSigns } from './views/tone.js';
 

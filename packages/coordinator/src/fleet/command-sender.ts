@@ -3,8 +3,7 @@ import type { Logger } from 'pino';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
 import { callRedis, isErrorReply, redisFailureReason } from '../redis/redis-failure.js';
-import { redisTime_ms } from '../redis/redis-time.js';
-import type { SignedRedis } from '../redis/signed-redis.js';
+import { redisTime_ms, type SignedRedis } from '../redis/signed-redis.js';
 import { settleWithin } from '../time/settle-within.js';
 import { EVENTS_RETAINED, jobOptions, openResult, sealJobData } from './command-job.js';
 

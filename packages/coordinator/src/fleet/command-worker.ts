@@ -3,8 +3,7 @@ import type { Logger } from 'pino';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandHandler, CommandResult } from '@convoy/api/fleet/fleet';
 import { redisFailureReason } from '../redis/redis-failure.js';
-import { redisTime_ms } from '../redis/redis-time.js';
-import type { SignedRedis } from '../redis/signed-redis.js';
+import { redisTime_ms, type SignedRedis } from '../redis/signed-redis.js';
 import { settleWithin } from '../time/settle-within.js';
 import { COMMAND_ATTEMPTS_MAX, openJobData, sealResult } from './command-job.js';
 

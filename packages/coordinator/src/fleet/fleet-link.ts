@@ -3,8 +3,7 @@ import type { Secret } from '@convoy/api/configuration/secret';
 import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
 import { RedisConnections } from '../redis/connections.js';
 import { fleetKeys } from '../redis/keys.js';
-import { logRedisExposure } from '../redis/redis-exposure.js';
-import type { RedisSettings } from '../redis/redis-settings.js';
+import { logRedisExposure, type RedisSettings } from '../redis/redis-settings.js';
 import { FleetSignature } from '../redis/signature.js';
 import type { SignedRedis } from '../redis/signed-redis.js';
 

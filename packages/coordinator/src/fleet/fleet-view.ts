@@ -1,7 +1,7 @@
 import type { Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { Watchers } from '@convoy/api/fleet/watchers';
-import type { RedisConnection } from '../redis/redis-connection.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import type { RedisConnection } from '../redis/signed-redis.js';
 import { PeriodicTask } from '../time/periodic-task.js';
 import type { FleetLink } from './fleet-link.js';
 import { decodeLease, LeaderView } from './leader-lease.js';

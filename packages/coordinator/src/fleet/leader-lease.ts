@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { Leader } from '@convoy/api/fleet/fleet';
 import type { Watchers } from '@convoy/api/fleet/watchers';
-import { parsed } from '../redis/parsed.js';
 import { callRedis } from '../redis/redis-failure.js';
-import type { SignedRedis } from '../redis/signed-redis.js';
+import { parsed, type SignedRedis } from '../redis/signed-redis.js';
 
 /** Takes a vacant lease or renews the own one, and returns the lease's content. ARGV: own value, lease ms, channel. */
 const CAMPAIGN = `

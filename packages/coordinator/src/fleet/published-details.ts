@@ -7,10 +7,9 @@ import {
   type PublishedDetails,
 } from '@convoy/api/fleet/published-details';
 import { type QuestionTopic, type StartQuestion, startQuestionSchema } from '@convoy/api/fleet/start-question';
-import { parsed } from '../redis/parsed.js';
 import { callRedis } from '../redis/redis-failure.js';
 import type { FleetSignature } from '../redis/signature.js';
-import type { SignedRedis } from '../redis/signed-redis.js';
+import { parsed, type SignedRedis } from '../redis/signed-redis.js';
 
 /** Maximum unpacked size of details; 10,000 collections with the longest names of a server stay below. */
 const DETAILS_BYTES_MAX = 8 * 1024 * 1024;

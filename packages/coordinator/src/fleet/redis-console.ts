@@ -4,9 +4,9 @@ import { type DetailTopic, fleetTopics, type PublishedDetails } from '@convoy/ap
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import type { FleetConsole } from '../director/fleet-console.js';
 import { RedisOutbox } from '../notifications/redis-outbox.js';
-import { isOpen } from '../redis/redis-connection.js';
-import { redisExposure } from '../redis/redis-exposure.js';
 import { notSent, redisFailureReason } from '../redis/redis-failure.js';
+import { redisExposure } from '../redis/redis-settings.js';
+import { isOpen } from '../redis/signed-redis.js';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { CommandSender } from './command-sender.js';
 import { type FleetLink, type FleetLinkOptions, linkFleet } from './fleet-link.js';

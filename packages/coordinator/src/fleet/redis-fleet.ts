@@ -12,9 +12,9 @@ import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-
 import type { QuestionTopic, StartQuestion } from '@convoy/api/fleet/start-question';
 import { systemTime } from '@convoy/api/time/time-source';
 import { causeOf } from '../director/warnings.js';
-import { isOpen, type RedisConnection } from '../redis/redis-connection.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import { refusalReasons } from '../redis/signature.js';
+import { isOpen, type RedisConnection } from '../redis/signed-redis.js';
 import { CommandLedger, CommandWorker } from './command-worker.js';
 import { type FleetLink, type FleetLinkOptions, linkFleet } from './fleet-link.js';
 import { FleetView } from './fleet-view.js';

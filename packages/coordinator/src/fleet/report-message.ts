@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type InstanceReport, reportSchema } from '@convoy/api/fleet/fleet';
-import { parsed } from '../redis/parsed.js';
 import type { FleetSignature } from '../redis/signature.js';
+import { parsed } from '../redis/signed-redis.js';
 
 /** Maximum characters of a message: far above any report, whose largest part are its warnings. */
 const MESSAGE_CHARACTERS_MAX = 256 * 1024;

@@ -1,9 +1,8 @@
-import { notifiedEvents, type NotifiedEvent } from '@convoy/api/configuration/notify-settings';
+import { type NotifiedEvent, notifiedEvents } from '@convoy/api/configuration/notify-settings';
 import { callRedis } from '../redis/redis-failure.js';
-import type { SignedRedis } from '../redis/signed-redis.js';
-import { DELIVERIES_MAX, deliveryKey, deliverySchema, type Delivery, type Outbox } from './outbox.js';
+import { parsed, type SignedRedis } from '../redis/signed-redis.js';
+import { DELIVERIES_MAX, type Delivery, deliveryKey, deliverySchema, type Outbox } from './outbox.js';
 import type { EventChange } from './standing-events.js';
-import { parsed } from '../redis/parsed.js';
 
 /** How long Redis keeps the standing events and deliveries after the last coordinator looked. */
 const RETENTION_MS = 30 * 24 * 3_600_000;

@@ -6,9 +6,9 @@ import { readNamedFile } from '@convoy/api/configuration/named-file';
 import { given } from '@convoy/api/contract/given';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { HangWatch } from './hang-watch.js';
-import type { RedisConnection } from './redis-connection.js';
 import { redisFailureReason, redisFailureText } from './redis-failure.js';
 import type { RedisSettings, RedisTls } from './redis-settings.js';
+import type { RedisConnection } from './signed-redis.js';
 
 /** Attempts of one command over new connections before it fails; callers have their own time limits. */
 const COMMAND_RETRIES = 2;

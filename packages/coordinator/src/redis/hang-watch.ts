@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { PeriodicTask } from '../time/periodic-task.js';
-import { type RedisConnection, isOpen } from './redis-connection.js';
 import { callRedis, redisFailureReason } from './redis-failure.js';
+import { isOpen, type RedisConnection } from './signed-redis.js';
 
 /** Interval of checking connections that may be silent, as a multiple of a reply's time limit. */
 const PAUSE_PER_LIMIT = 2;

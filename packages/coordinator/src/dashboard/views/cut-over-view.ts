@@ -4,10 +4,9 @@ import type { nextStepAfterFailure } from '@convoy/api/contract/next-step';
 import type { MigrationState } from '@convoy/api/contract/progress';
 import type { CommandView, FleetMessage } from '../message.js';
 import { blockerGroups, namesText } from './blocker-groups.js';
+import { sourceWritesText, waitsForStart } from './progress-texts.js';
 import { countText, durationText } from './quantity.js';
 import { verdictOf } from './verdict.js';
-import { waitsForStart } from './waiting-text.js';
-import { sourceWritesText } from './writes-text.js';
 
 /** One precondition of a commit. */
 export interface CheckView {

@@ -1,5 +1,13 @@
 import type { FleetMessage } from '../message.js';
 import {
+  copyEndText,
+  elapsedText,
+  stepDurationText,
+  stepText,
+  waitingSentence,
+  waitsForStart,
+} from './progress-texts.js';
+import {
   byteRateText,
   bytesText,
   countText,
@@ -8,10 +16,7 @@ import {
   eventRateText,
   percentText,
 } from './quantity.js';
-import { stepDurationText, stepText } from './step-text.js';
-import { copyEndText, elapsedText } from './times-text.js';
 import type { Tone } from './tone.js';
-import { waitingSentence, waitsForStart } from './waiting-text.js';
 
 /** One step of the migration. */
 export interface StepView {

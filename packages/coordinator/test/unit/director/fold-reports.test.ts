@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { type MigrationState, migrationStates, type Progress } from '@convoy/api/contract/progress';
-import { sourceWritesText } from '../../../src/dashboard/views/writes-text.js';
+import { sourceWritesText } from '../../../src/dashboard/views/progress-texts.js';
 import { aggregateProgress } from '../../../src/director/aggregate.js';
 import { fleetState, fleetWrites } from '../../../src/director/fold-reports.js';
 import { snapshot } from './snapshots.js';

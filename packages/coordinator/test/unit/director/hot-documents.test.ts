@@ -1,6 +1,6 @@
-import { type HotDocument, HOT_DOCUMENTS_MAX, hottest } from '@convoy/api/contract/hot-documents';
 import { expect, it } from 'vitest';
-import { hotDocumentTexts } from '../../../src/dashboard/views/hot-documents-text.js';
+import { HOT_DOCUMENTS_MAX, type HotDocument, hottest } from '@convoy/api/contract/hot-documents';
+import { hotDocumentTexts } from '../../../src/dashboard/views/progress-texts.js';
 
 function hot(document: string, changesPerSecond: number, changes: Partial<HotDocument> = {}): HotDocument {
   return {

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { fleetTimingsDefault } from '../../../src/fleet/fleet-link.js';
 import { IdentityLease } from '../../../src/fleet/identity-lease.js';
 import { fleetKeys } from '../../../src/redis/keys.js';
-import type { RedisConnection } from '../../../src/redis/redis-connection.js';
 import { FleetSignature } from '../../../src/redis/signature.js';
+import type { RedisConnection } from '../../../src/redis/signed-redis.js';
 
 const clock = { now_ms: () => 0, monotonic_ms: () => 0 };
 const identity = { id: 'shard0', syncID: 'shard0', incarnation: 'own', release: '2.0.0' };

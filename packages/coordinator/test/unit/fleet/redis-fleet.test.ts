@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ThrottledPublisher } from '../../../src/fleet/redis-fleet.js';
-import type { RedisConnection } from '../../../src/redis/redis-connection.js';
+import type { RedisConnection } from '../../../src/redis/signed-redis.js';
 
 const gap_ms = 50;
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parseRedisSettings } from '../../../src/config/redis-config.js';
-import { redisExposure } from '../../../src/redis/redis-exposure.js';
+import { redisExposure } from '../../../src/redis/redis-settings.js';
 
 it.each([
   ['redis://127.0.0.1:6379', null],
