@@ -1,5 +1,39 @@
 import { type Document, type ClientSession, type ClusterTime, Timestamp, type Db, type MongoClient } from 'mongodb';
 
+// What every command gets before it is sent: concerns, the time that a read waits for, its kind, its database.
+
+/**
+ * The command with all that the defaults of a cluster would otherwise decide: its write concern or read concern
+ * (`setDefaultRWConcern`), and that a read has no time limit (`defaultMaxTimeMS`, 8.0). A `maxTimeMS` of 0 counts as
+ * given, also for the later batches of the cursor (server source: `getRequestOrDefaultMaxTimeMS`). What the command
+ * states itself stays, and the statements of a transaction take nothing.
+ */
+export function stated(command: Document): Document {
+  if (command.autocommit !== undefined) return command;
+  const takes = takenBy(command);
+  if (takes === 'writeConcern')
+    return command.writeConcern === undefined ? { ...command, writeConcern: { w: 'majority' } } : command;
+  if (takes !== 'readConcern') return command;
+  const { readConcern = { level: defaultLevel(command) }, maxTimeMS = 0 } = command as Record<string, unknown>;
+  return { ...command, readConcern, maxTimeMS };
+}
+
+/** Whether a majority has what a command changed when it is answered. */
+export function changesAtMajority({ writeConcern, setUserWriteBlockMode }: Document): boolean {
+  return writeConcern !== undefined || setUserWriteBlockMode !== undefined;
+}
+
+/** What servers take by themselves; change streams have one level only, and stages that show statistics the other. */
+function defaultLevel({ pipeline }: Document): 'local' | 'majority' {
+  const [first] = (pipeline ?? []) as Document[];
+  return first?.$changeStream === undefined ? 'local' : 'majority';
+}
+
+/** What a command takes; null for one without a row below. */
+export function takenBy(command: Document): Takes | null {
+  return commands[Object.keys(command)[0] ?? ''] ?? null;
+}
+
 /** What servers add to a command that does not state it, by the defaults of their cluster. */
 type Takes = 'writeConcern' | 'readConcern' | 'neither';
 
@@ -63,38 +97,6 @@ const commands: Readonly<Record<string, Takes>> = {
   replSetGetStatus: 'neither',
   shardingState: 'neither',
 };
-
-/** What a command takes; null for one without a row above. */
-export function takenBy(command: Document): Takes | null {
-  return commands[Object.keys(command)[0] ?? ''] ?? null;
-}
-
-/**
- * The command with all that the defaults of a cluster would otherwise decide: its write concern or read concern
- * (`setDefaultRWConcern`), and that a read has no time limit (`defaultMaxTimeMS`, 8.0). A `maxTimeMS` of 0 counts as
- * given, also for the later batches of the cursor (server source: `getRequestOrDefaultMaxTimeMS`). What the command
- * states itself stays, and the statements of a transaction take nothing.
- */
-export function stated(command: Document): Document {
-  if (command.autocommit !== undefined) return command;
-  const takes = takenBy(command);
-  if (takes === 'writeConcern')
-    return command.writeConcern === undefined ? { ...command, writeConcern: { w: 'majority' } } : command;
-  if (takes !== 'readConcern') return command;
-  const { readConcern = { level: defaultLevel(command) }, maxTimeMS = 0 } = command as Record<string, unknown>;
-  return { ...command, readConcern, maxTimeMS };
-}
-
-/** Whether a majority has what a command changed when it is answered. */
-export function changesAtMajority({ writeConcern, setUserWriteBlockMode }: Document): boolean {
-  return writeConcern !== undefined || setUserWriteBlockMode !== undefined;
-}
-
-/** What servers take by themselves; change streams have one level only, and stages that show statistics the other. */
-function defaultLevel({ pipeline }: Document): 'local' | 'majority' {
-  const [first] = (pipeline ?? []) as Document[];
-  return first?.$changeStream === undefined ? 'local' : 'majority';
-}
 
 /**
  * The times from which reads through a client are causal. A majority read shows what its node knows to be
