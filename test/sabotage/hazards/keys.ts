@@ -32,7 +32,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'compareRaw',
         find: 'const types = place - canonicalType(b.type);',
         replace: 'const types = a.type - b.type;',
-        tests: [instanceTest('bson/order.test.ts', 'is shared exactly by the values that the order finds equal')],
+        tests: [instanceTest('bson/id.test.ts', 'is shared exactly by the values that the order finds equal')],
       },
     ],
   },
@@ -136,7 +136,7 @@ export const keyHazards: readonly Hazard[] = [
         symbol: 'classText',
         find: 'case elementType.decimal: return `#${numberText(value)}`;',
         replace: 'case elementType.decimal: return `#${value.type}${numberText(value)}`;',
-        tests: [instanceTest('bson/order.test.ts', '%o and its equals have one class')],
+        tests: [instanceTest('bson/id.test.ts', '%o and its equals have one class')],
       },
       {
         takesOut: 'collations',
@@ -146,7 +146,7 @@ export const keyHazards: readonly Hazard[] = [
         replace: 'void [collated, containsString, collatedClass];',
         tests: [
           instanceTest(
-            'bson/order.test.ts',
+            'bson/id.test.ts',
             'under a collation is the same for all values with a string, and distinct for others',
           ),
         ],

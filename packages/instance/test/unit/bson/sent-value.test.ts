@@ -1,8 +1,10 @@
+import fc from 'fast-check';
 import { BSONSymbol, Code, Decimal128, Double, Long, MinKey, BSONRegExp } from 'mongodb';
 import { expect, test, describe, it } from 'vitest';
 import { elementType } from '../../../src/bson/element-type.js';
-import { encodeValue, RawValue } from '../../../src/bson/scan.js';
-import { isLossless, isCondition, isKeyBound } from '../../../src/bson/sent-value.js';
+import { decodeValue, encodeValue, RawValue } from '../../../src/bson/scan.js';
+import { isCondition, isKeyBound, isLossless, losslessValue } from '../../../src/bson/sent-value.js';
+import { bsonValues } from './values.js';
 
 /** A string with its length, and 12 bytes. */
 const pointer = Buffer.concat([Buffer.from([2, 0, 0, 0]), Buffer.from('a\0'), Buffer.alloc(12, 7)]);
@@ -90,5 +92,22 @@ describe('a value', () => {
 
   it.each(plain)('means itself, and bounds zones: %j', (value) => {
     expect([isCondition(encodeValue(value)), isKeyBound(encodeValue(value))]).toEqual([false, true]);
+  });
+});
+
+describe('decoding', () => {
+  test('and encoding again gives the same bytes', () => {
+    fc.assert(
+      fc.property(bsonValues.map(encodeValue), (value) => {
+        const again = encodeValue(losslessValue(value));
+        expect(again.type).toBe(value.type);
+        expect(Buffer.compare(again.bytes, value.bytes)).toBe(0);
+      }),
+    );
+  });
+
+  test('keeps the types of numbers', () => {
+    expect(decodeValue(encodeValue(new Double(1)))).toEqual(new Double(1));
+    expect(decodeValue(encodeValue(Long.fromNumber(1)))).toEqual(Long.fromNumber(1));
   });
 });
