@@ -6,7 +6,9 @@ import { startSession } from '../shard/commands/session-commands.js';
 import { currentOpCommand, sessionCommand, appendOplogNoteCommand } from './broadcast-commands.js';
 import { collModCommand } from './ddl/coll-mod.js';
 import * as collections from './ddl/collection-commands.js';
+import { createIndexesCommand, dropIndexesCommand } from './ddl/index-commands.js';
 import * as lists from './ddl/list-commands.js';
+import { renameCollectionCommand } from './ddl/rename-collection.js';
 import * as statistics from './ddl/statistics-commands.js';
 import { aggregateCommand } from './read/aggregate-command.js';
 import { countCommand, distinctCommand } from './read/count-distinct.js';
@@ -74,11 +76,11 @@ const ddlCommands: readonly (readonly [string, Command])[] = [
   ['create', collections.createCommand],
   ['drop', collections.dropCommand],
   ['dropDatabase', collections.dropDatabaseCommand],
-  ['renameCollection', collections.renameCollectionCommand],
+  ['renameCollection', renameCollectionCommand],
   ['collMod', modifyingSeries(lookingUp(collModCommand, { refreshes: false }))],
   ['convertToCapped', collections.convertToCappedCommand],
-  ['createIndexes', onBuckets(lookingUp(collections.createIndexesCommand, { refreshes: true }))],
-  ['dropIndexes', onBuckets(lookingUp(collections.dropIndexesCommand, { refreshes: false }))],
+  ['createIndexes', onBuckets(lookingUp(createIndexesCommand, { refreshes: true }))],
+  ['dropIndexes', onBuckets(lookingUp(dropIndexesCommand, { refreshes: false }))],
   ['listCollections', lists.listCollectionsCommand],
   ['listIndexes', onBuckets(lookingUp(lists.listIndexesCommand, { refreshes: true }))],
   ['listDatabases', lists.listDatabasesCommand],

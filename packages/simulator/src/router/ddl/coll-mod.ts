@@ -6,7 +6,7 @@ import { docOf, docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { notUnique } from '../../shard/commands/coll-mod-index.js';
 import { bumpVersion } from '../sharding/chunk-changes.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
-import { visibleOfKey } from './collection-commands.js';
+import { visibleOfKey } from './index-commands.js';
 import { fanOut } from './fan-out.js';
 
 const namespaceNotFound = 26;

@@ -76,3 +76,21 @@ function failedReply(error: CommandError): Doc {
   for (const [name, value] of error.extra) reply.set(name, value);
   return reply;
 }
+
+/**
+ * The primary shard comes last: its change becomes visible after those of the others (server tests: drop coordinator).
+ */
+export function primaryLast(
+  context: RouterContext,
+  namespace: string,
+  shards: readonly ClusterShard[],
+): ClusterShard[] {
+  const primary = context.primaryOf(namespace)?.id;
+  return [...shards].sort((a, b) => Number(a.id === primary) - Number(b.id === primary));
+}
+
+/** From 7.0 on only the primary's event is visible (SERVER-71085, SERVER-71365). */
+export function bodyFor(shard: ClusterShard, primary: ClusterShard | undefined, body: Doc): Doc {
+  const isHidden = primary?.node.version.atLeast(7, 0) === true && shard.id !== primary.id;
+  return isHidden ? new Map([...body, ['fromMigrate', true]]) : body;
+}
