@@ -42,7 +42,7 @@ function nextAnswer(
 }
 
 /** A command on its way to a fleet. */
-interface SentCommand {
+interface CommandInFlight {
   command: FleetCommand;
   limit_ms: number;
   /** By the clock of Redis. */
@@ -83,7 +83,7 @@ export class CommandSender {
   }
 
   /** @returns the replies to come, once every instance has its command */
-  async #sendToEach(ids: readonly string[], sent: SentCommand): Promise<Reply[]> {
+  async #sendToEach(ids: readonly string[], sent: CommandInFlight): Promise<Reply[]> {
     const replies: Reply[] = [];
     for (let at = 0; at < ids.length; at += ADDED_AT_ONCE_MAX) {
       const some = ids.slice(at, at + ADDED_AT_ONCE_MAX);
@@ -99,7 +99,7 @@ export class CommandSender {
   }
 
   /** @param onAdded called once the command is added, or cannot be */
-  async #sendTo(id: string, sent: SentCommand, onAdded: () => void): Promise<CommandResult> {
+  async #sendTo(id: string, sent: CommandInFlight, onAdded: () => void): Promise<CommandResult> {
     const { connection, keys, limit_ms: redisCall_ms } = this.redis;
     const name = keys.queueName(id);
     const common = { connection, prefix: keys.queuePrefix };
@@ -126,7 +126,7 @@ export class CommandSender {
     queue: Queue<unknown, unknown>,
     events: QueueEvents,
     id: string,
-    { command: { commandId, name, body }, sentAt_ms, limit_ms, endsAt_ms }: SentCommand,
+    { command: { commandId, name, body }, sentAt_ms, limit_ms, endsAt_ms }: CommandInFlight,
     onAdded: () => void,
   ): Promise<CommandResult> {
     const { signature } = this.redis;

@@ -3,13 +3,13 @@ import type { Progress } from '@convoy/api/contract/progress';
 import type { Failure } from '@convoy/api/fleet/fleet';
 import { countText } from './quantity.js';
 
-interface Outcome {
+interface MigrationOutcome {
   readonly failure: Failure | null;
   readonly progress: Pick<Progress, 'state' | 'verification' | 'commitBlockers'>;
 }
 
 /** Result of comparing both clusters, as one sentence: the same in the report, the command line and the dashboard. */
-export function verdictOf({ failure, progress }: Outcome): Verdict {
+export function verdictOf({ failure, progress }: MigrationOutcome): Verdict {
   if (failure?.error === 'verificationFailed') return { kind: 'differs', text: failure.errorDescription };
   if (failure !== null) return { kind: 'failed', text: `${failure.error}: ${failure.errorDescription}` };
   const { state, verification } = progress;
