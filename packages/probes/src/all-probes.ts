@@ -1,8 +1,7 @@
 import { privileges } from './access/privileges.js';
 import { writeBlocks } from './access/write-blocks.js';
-import { catalogs } from './definitions/catalogs.js';
+import { catalogs, shardKeyIndexes } from './definitions/catalogs.js';
 import { ddlEvents } from './definitions/ddl-event.js';
-import { shardKeyIndexes } from './definitions/shard-key-indexes.js';
 import type { Probe } from './framework/probe.js';
 import { orderAndBounds } from './reads/order-and-bounds.js';
 import { readsAtATime } from './reads/reads-at-a-time.js';
