@@ -236,7 +236,7 @@ export const shardingHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the time since which a chunk belongs to its shard, so that a rename counts as a move',
-        file: instance('catalog/distribution.ts'),
+        file: instance('catalog/compare-catalogs.ts'),
         symbol: 'hasMoved',
         find: '(chunk.version?.t ?? 0) > version.t && chunk.ownedSince?.greaterThan(ownedSince) !== false',
         replace: '(chunk.version?.t ?? 0) > version.t',

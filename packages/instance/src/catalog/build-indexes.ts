@@ -2,12 +2,11 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import { classify, codeOf, failureName, isRefusedByDocument, serverErrorCode } from '../cluster/failure.js';
 import type { CallOptions, NodeClient } from '../cluster/node-client.js';
-import { canonicalText } from './definition.js';
+import { canonicalText, namespaceOf } from './namespace.js';
 import type { CollectionPlan } from './destination-plan.js';
 import { betweenBuilds, BuildsUnderWay, untilBuilt, watchedBuild } from './index-builds.js';
 import { neededIndex, type SkippedIndex, skippedIndexOf } from './index-plan.js';
 import { buildSpecification, TTL_OFF_SECONDS } from './index-spec.js';
-import { namespaceOf } from './namespace.js';
 import { type PresentIndexes, presentIndexes } from './read-indexes.js';
 
 /** The cluster on which indexes are built, and the caller's limits. */

@@ -12,8 +12,7 @@ import {
   readDocument,
 } from '../bson/scan.js';
 import { isLossless, losslessValue } from '../bson/sent-value.js';
-import { withoutFields } from './definition.js';
-import type { CatalogEntry } from './namespace.js';
+import { type CatalogEntry, withoutFields } from './namespace.js';
 
 /** Parts of a catalog document that Convoy sends to the destination unchanged: their order and types must survive. */
 const exactOptions: ReadonlySet<string> = new Set(['validator', 'pipeline', 'encryptedFields']);

@@ -1,7 +1,6 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
-import { canonicalText, withoutFields } from './definition.js';
-import { type CatalogEntry, namespaceOf } from './namespace.js';
+import { canonicalText, type CatalogEntry, namespaceOf, withoutFields } from './namespace.js';
 
 /** Options of `create` that mean the same on every cluster. Others belong to one server's storage or history. */
 const PORTABLE_OPTIONS: ReadonlySet<string> = new Set([

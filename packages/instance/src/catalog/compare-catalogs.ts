@@ -1,11 +1,19 @@
 import type { Document, Timestamp } from 'mongodb';
 import { optionDifferences } from './collection-options.js';
-import { canonicalText, sameDocument } from './definition.js';
+import {
+  canonicalText,
+  type Catalog,
+  type CatalogEntry,
+  type Chunk,
+  namespaceOf,
+  sameDocument,
+  sameKey,
+  type Sharding,
+} from './namespace.js';
 import { ownershipRanges } from './distribution.js';
 import { type IndexRules, planIndexes, shardingOn } from './index-plan.js';
 import { isIdIndex, portableIndex } from './index-spec.js';
 import type { NamespaceRemap } from './namespace-remap.js';
-import { type Catalog, type CatalogEntry, type Chunk, namespaceOf, sameKey, type Sharding } from './namespace.js';
 
 /** One way in which the destination differs from the plan. */
 export interface CatalogDifference {

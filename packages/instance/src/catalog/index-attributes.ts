@@ -13,11 +13,10 @@ import {
   sendCreateIndexes,
 } from './build-indexes.js';
 import type { Making } from './create-collections.js';
-import { sameDocument } from './definition.js';
+import { namespaceOf, sameDocument } from './namespace.js';
 import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
 import { type IndexPlan, isIdKey, supportingIndex, TEMPORARY_INDEX_PREFIX, uniqueConversion } from './index-plan.js';
 import { indexesMax, TTL_OFF_SECONDS } from './index-spec.js';
-import { namespaceOf } from './namespace.js';
 import { type PresentIndexes, presentIndexes } from './read-indexes.js';
 
 /** Collections processed concurrently: unique indexes may be rebuilt over all data. */

@@ -4,9 +4,8 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Document } from 'mongodb';
 import { failureName } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { canonicalText, withoutFields } from './definition.js';
-import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
 import {
+  canonicalText,
   type CatalogEntry,
   isKeyPrefix,
   type KeyPattern,
@@ -14,7 +13,9 @@ import {
   namespaceOf,
   sameKey,
   type Sharding,
+  withoutFields,
 } from './namespace.js';
+import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
 import { isCollated } from './task-bounds.js';
 
 /** One index of a collection on the destination. The `_id` index needs no plan: it always exists. */

@@ -3,8 +3,7 @@ import type { Document } from 'mongodb';
 import { RawValue } from '../bson/scan.js';
 import { isWellFormed } from '../bson/utf8.js';
 import { portableCollation } from './collection-options.js';
-import { canonicalText } from './definition.js';
-import { type KeyPattern, keyPattern, sameKey } from './namespace.js';
+import { canonicalText, type KeyPattern, keyPattern, sameKey } from './namespace.js';
 
 /** Servers refuse more indexes of one collection, that of `_id` included (67, CannotCreateIndex). */
 export const indexesMax = 64;

@@ -1,4 +1,4 @@
-import type { Binary, Document, Timestamp } from 'mongodb';
+import { type Binary, BSON, type Document, type Timestamp } from 'mongodb';
 import type { Namespace } from '../cluster/node-client.js';
 
 /** A chunk of a sharded collection: the owner of the shard-key range from `min` (inclusive) to `max` (exclusive). */
@@ -116,4 +116,24 @@ export function isKeyPrefix(prefix: KeyPattern, key: KeyPattern): boolean {
     const other = fields[position];
     return other !== undefined && other[0] === field && other[1] === value;
   });
+}
+
+/**
+ * A text that is equal for documents that mean the same in a catalog. Top-level fields are sorted by name, because
+ * servers list options and index attributes in different orders; nested fields keep their order. Numbers count by
+ * value, except in validators, pipelines and partial filters, where they keep their types.
+ */
+export function canonicalText(document: Document): string {
+  const sorted = Object.entries(document).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Buffer.from(BSON.serialize(new Map(sorted))).toString('base64');
+}
+
+/** Whether two catalog documents mean the same. */
+export function sameDocument(a: Document, b: Document): boolean {
+  return canonicalText(a) === canonicalText(b);
+}
+
+/** A copy of a document without some of its fields, in the same order. */
+export function withoutFields(document: Document, ...fields: readonly string[]): Document {
+  return Object.fromEntries(Object.entries(document).filter(([field]) => !fields.includes(field)));
 }

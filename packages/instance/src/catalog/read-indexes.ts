@@ -3,11 +3,10 @@ import { codeOf, serverErrorCode, unauthorizedCode } from '../cluster/failure.js
 import type { ClusterClient, Namespace, NodeClient } from '../cluster/node-client.js';
 import type { IndexBuilding } from './build-indexes.js';
 import { decodeIndexStats, decodeListedIndex, type ListedIndex } from './catalog-bytes.js';
-import { canonicalText } from './definition.js';
+import { canonicalText, type InconsistentIndex, type IndexForm, namespaceOf, type Sharding } from './namespace.js';
 import type { CollectionPlan } from './destination-plan.js';
 import { portableIndex } from './index-spec.js';
 import { type ListedNamespace, readCursor } from './list-namespaces.js';
-import { type InconsistentIndex, type IndexForm, namespaceOf, type Sharding } from './namespace.js';
 
 interface CollectionIndexes {
   /** As `listIndexes` shows them. */

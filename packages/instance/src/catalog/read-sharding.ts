@@ -1,9 +1,8 @@
 import { BSON, type Document } from 'mongodb';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import { decodeConfigDocument, uuidHex } from './catalog-bytes.js';
-import { sameDocument } from './definition.js';
+import { type Chunk, type KeyPattern, sameDocument, type Sharding } from './namespace.js';
 import { type ListedNamespace, readCursor } from './list-namespaces.js';
-import type { Chunk, KeyPattern, Sharding } from './namespace.js';
 
 /** Config reads use majority: a chunk map must not be rolled back afterwards. */
 const MAJORITY = { level: 'majority' };

@@ -1,6 +1,6 @@
 import type { MayPass } from '../../catalog/build-indexes.js';
 import type { IndexBuildProgress } from '../../catalog/index-builds.js';
-import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import { canonicalText, type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import { isRefusedView } from '../../catalog/views.js';
 import { codeOf, failureName, isRefusedByDocument } from '../../cluster/failure.js';
@@ -24,7 +24,6 @@ import { FollowedSource, refuseOtherShards } from './followed-source.js';
 import { type JournalApplier, withFollowedSharding } from './journal-applier.js';
 import { sourceBuilds } from './builds.js';
 import type { Document } from 'mongodb';
-import { canonicalText } from '../../catalog/definition.js';
 import type { CollectionPlan } from '../../catalog/destination-plan.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import { allTasks } from '../migration/migration-view.js';

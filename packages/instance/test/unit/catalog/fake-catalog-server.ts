@@ -1,7 +1,7 @@
 import { BSON } from 'mongodb';
 import type { Document } from 'mongodb';
 import { indexesMax, indexSignature } from '../../../src/catalog/index-spec.js';
-import { sameDocument, withoutFields } from '../../../src/catalog/definition.js';
+import { sameDocument, withoutFields } from '../../../src/catalog/namespace.js';
 import { FakeNodeClient, serverError } from '../fake-node-client.js';
 import type { Handler } from '../fake-node-client.js';
 

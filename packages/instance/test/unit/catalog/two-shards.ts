@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { isBuiltAs } from '../../../src/catalog/build-indexes.js';
-import { sameDocument } from '../../../src/catalog/definition.js';
+import { sameDocument } from '../../../src/catalog/namespace.js';
 import { type CollectionPlan, planCollection } from '../../../src/catalog/destination-plan.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
 import type { ClusterClient, Version } from '../../../src/cluster/node-client.js';
