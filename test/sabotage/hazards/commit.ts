@@ -153,7 +153,7 @@ export const commitHazards: readonly Hazard[] = [
         symbol: 'blockerOf',
         find: 'if (lasting.documents > 0) return',
         replace: 'if (lasting.documents < 0) return',
-        tests: [instanceTest('lifecycle/task/verification-stats-verification-readiness.test.ts', '%s')],
+        tests: [instanceTest('lifecycle/task/verification-stats-readiness.test.ts', '%s')],
       },
       {
         takesOut: 'the wait for statements in flight',

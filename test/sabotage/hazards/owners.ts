@@ -315,13 +315,13 @@ export const ownerHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the check who owns the task',
-        file: instance('lifecycle/run/run-failure.ts'),
+        file: instance('lifecycle/run/own-tasks.ts'),
         symbol: 'recordFailure',
         find: 'if (await isReplaced().catch(isStale))',
         replace: 'if ((await isReplaced().catch(isStale)) && failure.retry === undefined)',
         tests: [
           instanceTest(
-            'lifecycle/run/run-failure.test.ts',
+            'lifecycle/run/own-tasks-record-failure.test.ts',
             'a replaced process ends with its failure, and the migration continues',
           ),
         ],
@@ -339,13 +339,13 @@ export const ownerHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the recorded options of a late start',
-        file: instance('lifecycle/commands/missed-commands.ts'),
+        file: instance('lifecycle/commands/fleet-command.ts'),
         symbol: 'take',
         find: 'service.start(options, id)',
         replace: "service.start({ ...options, buildIndexes: 'never' }, id)",
         tests: [
           instanceTest(
-            'lifecycle/commands/missed-commands.test.ts',
+            'lifecycle/commands/fleet-command-missed-commands.test.ts',
             'takes it with the recorded options and the recorded id',
           ),
         ],

@@ -216,7 +216,7 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look at both versions before a commit',
-        file: instance('lifecycle/commands/take-commit.ts'),
+        file: instance('lifecycle/commands/commit-offer.ts'),
         symbol: 'versionRefusal',
         find: 'if (destination !== home || !from || !to || !isOlder(to.version, from.version)) return null;',
         replace: 'if (destination !== home || !from || !to || !isOlder(from.version, [0, 0, 0])) return null;',
@@ -229,7 +229,7 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look at a version that was lowered',
-        file: instance('lifecycle/commands/take-commit.ts'),
+        file: instance('lifecycle/commands/commit-offer.ts'),
         symbol: 'versionRefusal',
         find: 'if (to && isOlder(to.version, destination.version))',
         replace: 'if (to && isOlder(to.version, [0, 0, 0]))',

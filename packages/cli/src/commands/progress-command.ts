@@ -46,7 +46,7 @@ async function collectionsText(options: ProgressOptions): Promise<string> {
 /** Needs the credentials of the destination in place of those of the service: an `_id` may be anything. */
 async function hotDocumentsText({ destination, json, ...flags }: ProgressOptions & Flags): Promise<string> {
   const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
-  const { readHotDocuments } = await import('@convoy/instance/lifecycle/commands/hot-documents');
+  const { readHotDocuments } = await import('@convoy/instance/lifecycle/task/task-stats');
   const { requireClusterName } = await import('@convoy/instance/lifecycle/migration/clusters');
   const config = parseInstanceConfig(sourcesOf(settingFlags(flags, clusterSettings)));
   const hot = await readHotDocuments(config, requireClusterName(destination), interruption());

@@ -1,41 +1,41 @@
 import { setMaxListeners } from 'node:events';
-import type { MigrationState, Progress } from '@convoy/api/contract/progress';
 import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
+import type { MigrationState, Progress } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Acceptance, ContractService } from '@convoy/api/http/contract-routes';
 import type { Failure, Fleet, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
-import type { ClusterClient } from '../cluster/node-client.js';
+import type { Acceptance, ContractService } from '@convoy/api/http/contract-routes';
+import { listenersMax } from '../async/together.js';
 import { isNetworkFailure } from '../cluster/failure.js';
 import { namedFailure } from '../cluster/named-failure.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { takeInventory } from '../inventory/take-inventory.js';
-import { inventoryOfMigration } from './leader/carry.js';
 import { noteCommand, type RecordedCommandName } from '../store/fleet-commands.js';
 import { type MigrationRecord, MigrationRecords } from '../store/migration-record.js';
-import { listenersMax } from '../async/together.js';
-import { type Connect, connectConfigured, openSource, requireClusterName } from './migration/clusters.js';
-import { ConfiguredClusters, refuseOtherClusters } from './migration/configured-clusters.js';
+import { CommitDeadline } from './commands/commit-offer.js';
 import {
   acceptanceOf,
   type GivenCommand,
   isTaken,
+  MissedCommands,
   refuseAfterFailure,
   refuseJoin,
   requireState,
   unreachableDuring,
 } from './commands/fleet-command.js';
-import { MissedCommands } from './commands/missed-commands.js';
-import { CommitDeadline } from './commands/take-commit.js';
-import { publishNoDetails } from './progress/run-details.js';
+import { recordMigration } from './commands/record-migration.js';
+import { inventoryOfMigration } from './leader/carry.js';
+import { checkReverse, readReversible, requireAnswer } from './leader/reverse.js';
+import { type Connect, connectConfigured, openSource, requireClusterName } from './migration/clusters.js';
+import { ConfiguredClusters, refuseOtherClusters } from './migration/configured-clusters.js';
+import { readCommittedCatalog } from './migration/migration-catalogs.js';
+import { readMismatches } from './migration/mismatches.js';
+import type { Runtime } from './migration/runtime.js';
 import { InstanceReporter, type InstanceStatus, type ReportedInstance } from './progress/instance-reporter.js';
+import { publishNoDetails } from './progress/run-details.js';
 import { JoinedMigration } from './run/joined-migration.js';
 import type { MigrationRun } from './run/migration-run.js';
-import { readMismatches } from './migration/mismatches.js';
-import { recordMigration } from './commands/record-migration.js';
-import type { Runtime } from './migration/runtime.js';
-import { checkReverse, readReversible, requireAnswer } from './leader/reverse.js';
-import { readCommittedCatalog } from './migration/migration-catalogs.js';
 
 /** One instance: it owns its state and takes the contract's commands. */
 export class SyncInstance implements ContractService, ReportedInstance {

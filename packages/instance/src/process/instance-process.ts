@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { CommandName } from '@convoy/api/contract/commands';
-import { listenOn } from '@convoy/api/http/listen';
-import { acceptCommand, type ContractService } from '@convoy/api/http/contract-routes';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
-import { namedFailure } from '../cluster/named-failure.js';
+import { acceptCommand, type ContractService } from '@convoy/api/http/contract-routes';
+import { createHttpApp, type HttpAppOptions } from '@convoy/api/http/http-app';
+import { listenOn } from '@convoy/api/http/listen';
+import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
+import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../async/clock.js';
+import { namedFailure } from '../cluster/named-failure.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { answerQuestions } from '../lifecycle/commands/answer-questions.js';
 import { release } from '../lifecycle/migration/release.js';
@@ -13,9 +16,6 @@ import { SyncInstance } from '../lifecycle/sync-instance.js';
 import type { Logger } from '../logging/logger.js';
 import { RecentLogs } from '../logging/recent-logs.js';
 import { Metrics } from '../metrics/metrics.js';
-import type { FastifyInstance } from 'fastify';
-import { createHttpApp, type HttpAppOptions } from '@convoy/api/http/http-app';
-import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
 
 /** A running instance. */
 export interface RunningInstance {

@@ -81,10 +81,10 @@ export function checkEpoch(rule: 'leaderEpochsRise' | 'taskEpochsRise', known: n
 }
 
 /** What of a task never falls under one owner. */
-export type TaskTotals = Pick<TaskRecord, 'applyWatermark' | 'acknowledged' | 'eventsApplied'>;
+export type RisingTotals = Pick<TaskRecord, 'applyWatermark' | 'acknowledged' | 'eventsApplied'>;
 
 /** Checks a write of a task's owner against what it has stored before; a checkpoint that falls is never stored. */
-export function checkTaskWrite(stored: TaskTotals, { applyWatermark, ...fields }: Partial<TaskRecord>): void {
+export function checkTaskWrite(stored: RisingTotals, { applyWatermark, ...fields }: Partial<TaskRecord>): void {
   if (applyWatermark && stored.applyWatermark !== null)
     requireRule(timeOf(applyWatermark) >= timeOf(stored.applyWatermark), 'taskTotalsRise', 'apply watermark');
   for (const name of ['acknowledged', 'eventsApplied'] as const) {

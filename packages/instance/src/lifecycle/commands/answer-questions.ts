@@ -1,20 +1,20 @@
+import type { Inventory } from '@convoy/api/contract/inventory';
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
-import type { Inventory } from '@convoy/api/contract/inventory';
 import { type QuestionTopic, questionTopics, type StartQuestion } from '@convoy/api/fleet/start-question';
-import { namedFailure } from '../../cluster/named-failure.js';
 import { listSource } from '../../catalog/list-namespaces.js';
+import { asUnavailable } from '../../cluster/connection-failure.js';
+import { namedFailure } from '../../cluster/named-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { binaryVersion } from '../../cluster/topology.js';
 import { writeBlockVersion } from '../../cluster/write-block.js';
-import { type ClusterName, connectConfigured, connectSource, requireClusterName } from '../migration/clusters.js';
-import type { Runtime } from '../migration/runtime.js';
-import type { StartRequest } from '@convoy/api/contract/start-request';
-import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
-import { asUnavailable } from '../../cluster/connection-failure.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { reportStart } from '../../preflight/check-start.js';
 import { type PreflightItem, type PreflightReport, repeatUnanswered } from '../../preflight/examination.js';
+import { type ClusterName, connectConfigured, connectSource, requireClusterName } from '../migration/clusters.js';
+import type { Runtime } from '../migration/runtime.js';
 
 /** Interval of looking for a question: a user waits for the answer. */
 const look_ms = 1_000;

@@ -1,21 +1,21 @@
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
-import { checkMembers, type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
-import { findOwnZones } from '../../catalog/place-chunks.js';
-import { asUnavailable, UnreachableClusterError } from '../../cluster/connection-failure.js';
-import type { ClusterClient } from '../../cluster/node-client.js';
 import { type Retrying, retryingFor } from '../../async/retry.js';
+import { listCollections } from '../../catalog/list-namespaces.js';
+import { findOwnZones } from '../../catalog/place-chunks.js';
+import { checkMembers, type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
+import { asUnavailable, UnreachableClusterError } from '../../cluster/connection-failure.js';
+import { isNetworkFailure } from '../../cluster/failure.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
+import { engineFailures } from '../../store/fenced-writer.js';
 import { Metadata, metadataDatabase } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { engineFailures } from '../../store/fenced-writer.js';
-import { TaskRecords } from '../../store/task-record.js';
 import { homeOf, swapsOf } from '../../store/reversal.js';
+import { TaskRecords } from '../../store/task-record.js';
 import { type ClusterName, connectConfigured } from '../migration/clusters.js';
-import { setOrExplain } from '../migration/write-blocks.js';
-import { listCollections } from '../../catalog/list-namespaces.js';
-import { isNetworkFailure } from '../../cluster/failure.js';
 import { refuseUnreadable, release } from '../migration/release.js';
+import { setOrExplain } from '../migration/write-blocks.js';
 
 /** An operator waits: a longer failure ends the command. */
 const retry_ms = 60_000;

@@ -1,14 +1,14 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { systemClock, within } from '../../async/clock.js';
-import { unreachable, UnreachableClusterError } from '../../cluster/connection-failure.js';
-import type { ClusterClient } from '../../cluster/node-client.js';
-import { codeOf } from '../../cluster/failure.js';
 import { type Retrying, retryingFor } from '../../async/retry.js';
+import { unreachable, UnreachableClusterError } from '../../cluster/connection-failure.js';
+import { codeOf } from '../../cluster/failure.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { writeBlockVersion } from '../../cluster/write-block.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
+import { engineFailures } from '../../store/fenced-writer.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { engineFailures } from '../../store/fenced-writer.js';
 import { type ClusterName, type Connect, connectConfigured, sparesOther } from '../migration/clusters.js';
 import { setOrExplain, sideOf, wantedBlocks } from '../migration/write-blocks.js';
 

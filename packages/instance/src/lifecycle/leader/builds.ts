@@ -1,19 +1,19 @@
-import type { BuildUnderWay } from '../../catalog/index-builds.js';
-import { nameSome } from '../../catalog/name-some.js';
-import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
-import { membersAway } from '../../cluster/topology.js';
-import { runTogether, type Task } from '../../async/together.js';
-import { awaitsIndexes, type LeaderDependencies } from '../migration/migration-dependencies.js';
-import { buildsWarning, hasWarning, recordWarning } from '../migration/recorded-warnings.js';
-import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
-import type { Clock } from '../../async/clock.js';
-import type { ClusterClient } from '../../cluster/node-client.js';
-import type { Retrying } from '../../async/retry.js';
-import { runningBuilds } from '../../cluster/current-operations.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Clock } from '../../async/clock.js';
+import type { Retrying } from '../../async/retry.js';
+import { runTogether, type Task } from '../../async/together.js';
 import type { SkipIndex } from '../../catalog/build-indexes.js';
-import { isIdIndex, portableIndex } from '../../catalog/index-spec.js';
+import type { BuildUnderWay } from '../../catalog/index-builds.js';
 import { skipOf, type SkippedIndex } from '../../catalog/index-plan.js';
+import { isIdIndex, portableIndex } from '../../catalog/index-spec.js';
+import { nameSome } from '../../catalog/name-some.js';
+import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
+import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import { runningBuilds } from '../../cluster/current-operations.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
+import { membersAway } from '../../cluster/topology.js';
+import { awaitsIndexes, type LeaderDependencies, recordWarning } from '../migration/migration-dependencies.js';
+import { buildsWarning } from '../migration/migration-view.js';
 
 /** Interval between looks at the builds. */
 const look_ms = 500;
@@ -60,7 +60,7 @@ export async function warningOfBuilds(deps: LeaderDependencies, work: Task, sign
       });
     },
   ]);
-  if (hasWarning(deps.watch.view.record, buildsWarning)) await recordWarning(deps, buildsWarning, null, signal);
+  await recordWarning(deps, buildsWarning, null, signal);
 }
 
 async function keepWarning(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { carriedKinds } from '@convoy/api/contract/carry';
-import { failureName } from '../../cluster/failure.js';
 import { within } from '../../async/clock.js';
 import { nameSome } from '../../catalog/name-some.js';
+import { failureName } from '../../cluster/failure.js';
 import { carriedBy, CarryChoice, carryProblems } from '../../inventory/carry-choice.js';
 import {
   compareInventories,
@@ -14,10 +14,10 @@ import type { Item, Payload } from '../../inventory/item.js';
 import { makeItem } from '../../inventory/make-item.js';
 import { type InventoryOf, readBoth } from '../../inventory/take-inventory.js';
 import { CarryJournal, type JournalledItem } from '../../store/carry-journal.js';
-import { keepsBalancer, swapsOf } from '../../store/reversal.js';
-import type { BothClusters, LeaderDependencies } from '../migration/migration-dependencies.js';
-import { cannotCarryWarning, recordWarning } from '../migration/recorded-warnings.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
+import { keepsBalancer, swapsOf } from '../../store/reversal.js';
+import { type BothClusters, type LeaderDependencies, recordWarning } from '../migration/migration-dependencies.js';
+import { cannotCarryWarning } from '../migration/migration-view.js';
 
 /** Name of the warning about items that the destination has refused. */
 export const notCarriedWarning = 'notCarried';
@@ -169,20 +169,9 @@ async function look(deps: LeaderDependencies, signal: AbortSignal): Promise<void
   const found = await readBoth(inventoryOfMigration(deps, record), signal);
   const choice = new CarryChoice(record.options, swapsOf(record) % 2 === 1);
   const left = leftBehind(compareInventories(found.source, found.destination, choice), choice);
-  await warnOf(deps, leftBehindWarning, left.length === 0 ? null : describeLeftBehind(left), signal);
+  await recordWarning(deps, leftBehindWarning, left.length === 0 ? null : describeLeftBehind(left), signal);
   const problems = carryProblems({ source, destination }, found, choice);
-  await warnOf(deps, cannotCarryWarning, problems.length === 0 ? null : problems.join(' '), signal);
-}
-
-/** Writes only what is news. */
-async function warnOf(
-  deps: LeaderDependencies,
-  name: string,
-  description: string | null,
-  signal: AbortSignal,
-): Promise<void> {
-  const known = deps.watch.view.record.warnings.find((warning) => warning.name === name)?.description ?? null;
-  if (known !== description) await recordWarning(deps, name, description, signal);
+  await recordWarning(deps, cannotCarryWarning, problems.length === 0 ? null : problems.join(' '), signal);
 }
 
 /** What of a migration its inventory depends on. */

@@ -1,14 +1,12 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { storedEntry } from '../../catalog/catalog-bytes.js';
 import { type CatalogDifference, compareCatalogs } from '../../catalog/compare-catalogs.js';
 import type { Catalog } from '../../catalog/namespace.js';
-import { storedEntry } from '../../catalog/catalog-bytes.js';
 import { secondsOf, timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import { refuseFunctionChanges } from '../../ddl/judge-catalog.js';
 import type { CommitRound, MigrationRecord } from '../../store/migration-record.js';
 import { storeEntries } from '../../store/task-storage.js';
-import type { DdlLeader } from './ddl-leader.js';
-import { untilSourceHasBuilt } from './builds.js';
-import { lateWrites, totalOf, untilTransactionsEnd } from './late-writes.js';
+import { comparisonOf, readDestinationCatalog } from '../migration/migration-catalogs.js';
 import {
   type LeaderDependencies,
   type MigrationDependencies,
@@ -16,13 +14,15 @@ import {
   sourceTimeAboveAll,
   wakeSource,
 } from '../migration/migration-dependencies.js';
-import { untilOrFor } from '../migration/migration-watch.js';
-import { keptClosed } from '../migration/write-blocks.js';
-import { stepDone } from '../migration/steps.js';
 import { allTasks, type MigrationView } from '../migration/migration-view.js';
+import { untilOrFor } from '../migration/migration-watch.js';
 import { noteDifferences } from '../migration/mismatches.js';
-import { comparisonOf, readDestinationCatalog } from '../migration/migration-catalogs.js';
+import { stepDone } from '../migration/steps.js';
+import { keptClosed } from '../migration/write-blocks.js';
+import { untilSourceHasBuilt } from './builds.js';
+import type { DdlLeader } from './ddl-leader.js';
 import { refuseDifferences } from './finish-catalog.js';
+import { lateWrites, totalOf, untilTransactionsEnd } from './late-writes.js';
 
 /** Rounds before the leader gives up on writers that do not stop. */
 const roundsMax = 5;

@@ -1,22 +1,25 @@
+import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Timestamp } from 'mongodb';
+import { untilAborted, within } from '../../async/clock.js';
+import { nameSome } from '../../catalog/name-some.js';
 import { timeAboveAll, timeBetweenWrites, timestampOf } from '../../cluster/cluster-time.js';
+import { failureName } from '../../cluster/failure.js';
 import { isVerified, type MigrationRecord } from '../../store/migration-record.js';
-import { carryAccess, carrySettings, planCarry } from './carry.js';
-import { balancersAfter, restoreBalancerOf } from './initialise.js';
-import { finishCatalog } from './finish-catalog.js';
-import { refuseLateWrites } from './late-writes.js';
-import type { LeaderDependencies, MigrationDependencies } from '../migration/migration-dependencies.js';
+import { readCommittedCatalog } from '../migration/migration-catalogs.js';
+import {
+  type LeaderDependencies,
+  type MigrationDependencies,
+  recordWarning,
+} from '../migration/migration-dependencies.js';
+import { allTasks, type MigrationView } from '../migration/migration-view.js';
+import { nameOfMismatch } from '../migration/mismatches.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock, keptClosed } from '../migration/write-blocks.js';
-import { blockedClusters } from '@convoy/api/contract/write-blocking';
-import { failureName } from '../../cluster/failure.js';
-import { untilAborted, within } from '../../async/clock.js';
-import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
-import { readCommittedCatalog } from '../migration/migration-catalogs.js';
-import type { Timestamp } from 'mongodb';
-import { nameSome } from '../../catalog/name-some.js';
-import { nameOfMismatch } from '../migration/mismatches.js';
-import { allTasks, type MigrationView } from '../migration/migration-view.js';
+import { carryAccess, carrySettings, planCarry } from './carry.js';
+import { finishCatalog } from './finish-catalog.js';
+import { balancersAfter, restoreBalancerOf } from './initialise.js';
+import { refuseLateWrites } from './late-writes.js';
 
 /**
  * The leader's steps from the sealed commit time to COMMITTED. A later leader may repeat every step: it reads each
@@ -156,12 +159,9 @@ async function report(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const { runtime, watch, source } = deps;
-  if (outcome === null) {
-    // An earlier leader may have recorded the warning.
-    if (hasWarning(watch.view.record, warning)) await recordWarning(deps, warning, null, signal);
-    return;
-  }
+  const { runtime, source } = deps;
+  // An earlier leader may have recorded the warning.
+  if (outcome === null) return recordWarning(deps, warning, null, signal);
   const { error } = outcome;
   runtime.logger.warn({ event: 'sourceNotRestored', warning, err: error }, 'the source was not left as it should be');
   const reason = error instanceof ConvoyError ? error.error : failureName(error);

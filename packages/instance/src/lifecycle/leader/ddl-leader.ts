@@ -1,3 +1,5 @@
+import { runTogether } from '../../async/together.js';
+import { SerialQueue } from '../../async/waiting.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import {
   highestTime,
@@ -7,23 +9,21 @@ import {
   timestampOf,
   wakeStreams,
 } from '../../cluster/cluster-time.js';
+import type { CallOptions, ClusterClient } from '../../cluster/node-client.js';
 import { DdlLedger } from '../../ddl/ddl-ledger.js';
 import { DdlTracker } from '../../ddl/ddl-tracker.js';
 import { DdlWatcher } from '../../ddl/ddl-watcher.js';
 import type { LedDestination } from '../../ddl/destination-collections.js';
 import { arrivedOf, SourceNames, takeUnknown } from '../../ddl/unknown-collections.js';
+import { UuidPairs } from '../../store/ddl-journal.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer } from '../../store/reversal.js';
-import { runTogether } from '../../async/together.js';
-import { UuidPairs } from '../../store/ddl-journal.js';
+import { readStartCatalog } from '../migration/migration-catalogs.js';
 import { filterOf, type LeaderDependencies, remapOf } from '../migration/migration-dependencies.js';
 import { IdleTasks } from '../migration/migration-view.js';
+import { skipping, watchForBuilds } from './builds.js';
 import { JournalApplier } from './journal-applier.js';
 import { ReconciledCatalogs } from './reconciled-catalogs.js';
-import { skipping, watchForBuilds } from './builds.js';
-import { SerialQueue } from '../../async/waiting.js';
-import type { CallOptions, ClusterClient } from '../../cluster/node-client.js';
-import { readStartCatalog } from '../migration/migration-catalogs.js';
 
 /**
  * Idle shards hold the DDL watermark back. After this long without progress, the leader checks whether to wake them.

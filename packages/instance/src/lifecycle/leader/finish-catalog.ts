@@ -1,19 +1,96 @@
-import { storedValue } from '../../bson/sent-value.js';
-import { restoreAttributes, UniqueIndexViolated } from '../../catalog/index-attributes.js';
-import { heldWarning, isHeld } from '../migration/migration-view.js';
-import { type LeaderDependencies, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { recordWarning } from '../migration/recorded-warnings.js';
-import { noteDifferences, sourceNameOf } from '../migration/mismatches.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { type CatalogDifference, compareCatalogs } from '../../catalog/compare-catalogs.js';
-import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import { storedValue } from '../../bson/sent-value.js';
 import { storedEntry } from '../../catalog/catalog-bytes.js';
-import { storeEntries } from '../../store/task-storage.js';
-import { stepDone } from '../migration/steps.js';
-import { comparisonOf, planOf, readDestinationCatalog } from '../migration/migration-catalogs.js';
+import { type CatalogDifference, compareCatalogs } from '../../catalog/compare-catalogs.js';
 import type { DestinationPlan } from '../../catalog/destination-plan.js';
+import { restoreAttributes, UniqueIndexViolated } from '../../catalog/index-attributes.js';
 import { neededIndex, skippedIndexOf } from '../../catalog/index-plan.js';
+import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import { storeEntries } from '../../store/task-storage.js';
+import { comparisonOf, planOf, readDestinationCatalog } from '../migration/migration-catalogs.js';
+import {
+  type LeaderDependencies,
+  type MigrationDependencies,
+  recordWarning,
+  remapOf,
+} from '../migration/migration-dependencies.js';
+import { heldWarning, isHeld } from '../migration/migration-view.js';
+import { noteDifferences, sourceNameOf } from '../migration/mismatches.js';
+import { stepDone } from '../migration/steps.js';
 import { skipping } from './builds.js';
+
+/** Compares the definitions, restores the deferred attributes, and compares again in the final form. */
+export async function finishCatalog(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { records, metadata, watch, leaderEpoch } = deps;
+  await holdWhileViolated(deps, () => restore(deps, catalog, signal), signal);
+  stepDone('attributesRestored');
+  const found = await readDestinationCatalog(deps, signal);
+  const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'final'));
+  await noteDifferences(deps, differences, signal);
+  refuseDifferences(differences);
+  if (!watch.view.record.reversal) return;
+  await storeEntries(metadata, leaderEpoch, found.map(storedEntry), signal, 'openedCollections');
+  await records.noteOpening(leaderEpoch, { openedCatalogEpoch: leaderEpoch }, signal);
+}
+
+/** Indexes that documents violate stay plain, if the user has chosen so. */
+async function restore(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records, builds, leaderEpoch } = deps;
+  const confirm = () => records.confirmLeader(leaderEpoch, signal);
+  for (;;) {
+    const plan = planOf(deps, catalog);
+    const making = { destination, signal, confirm, builds };
+    try {
+      await runtime.retrying('restore attributes', () => restoreAttributes(making, plan), signal);
+      return;
+    } catch (error) {
+      const isLeft = error instanceof UniqueIndexViolated && (await leaveViolated(deps, plan, error, signal));
+      if (!isLeft) throw error;
+    }
+  }
+}
+
+/**
+ * Leaves indexes that documents violate as they are, if the user has chosen so. One that a shard key needs stays
+ * violated.
+ * @param plan in which they were to become unique
+ * @returns whether there was any
+ */
+async function leaveViolated(
+  deps: LeaderDependencies,
+  plan: DestinationPlan,
+  error: UniqueIndexViolated,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const skip = skipping(deps);
+  if (skip === undefined) return false;
+  const names = new Set(error.violations.map(({ namespace, index }) => JSON.stringify([namespace, index])));
+  const left = plan.collections.flatMap((collection) => {
+    const needed = neededIndex(collection, collection.sharding);
+    return collection.indexes
+      .filter((one) => one !== needed && names.has(JSON.stringify([namespaceOf(collection.entry), one.final.name])))
+      .map(({ final }) => ({ collection, final }));
+  });
+  for (const { collection, final } of left) {
+    const place = { uuid: collection.entry.uuid, namespace: namespaceOf(collection.sourceNamespace) };
+    await skip(skippedIndexOf(place, final, 'notUnique', error.cause), signal);
+  }
+  return left.length > 0;
+}
+
+const differencesNamedMax = 5;
+
+/** @throws ConvoyError `catalogDiffers`, which names some of the differences */
+export function refuseDifferences(differences: readonly CatalogDifference[]): void {
+  if (differences.length === 0) return;
+  const named = differences
+    .slice(0, differencesNamedMax)
+    .map(({ kind, namespace, detail }) => `${kind} ${namespace} (${detail})`);
+  throw new ConvoyError(
+    'catalogDiffers',
+    `Source and destination differ in ${differences.length} definitions: ${named.join('; ')}.`,
+  );
+}
 
 /**
  * Interval between attempts to make indexes unique: before 6.0 each attempt builds the index again, up to the first
@@ -105,77 +182,4 @@ async function list(
   );
   await metadata.upsertMany('mismatches', documents, signal);
   await metadata.deleteMany('mismatches', { kind: 'duplicate', lastSeen: { $ne: seen.lastSeen } }, signal);
-}
-
-const differencesNamedMax = 5;
-
-/** Compares the definitions, restores the deferred attributes, and compares again in the final form. */
-export async function finishCatalog(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
-  const { records, metadata, watch, leaderEpoch } = deps;
-  await holdWhileViolated(deps, () => restore(deps, catalog, signal), signal);
-  stepDone('attributesRestored');
-  const found = await readDestinationCatalog(deps, signal);
-  const differences = compareCatalogs(catalog, found, comparisonOf(deps, 'final'));
-  await noteDifferences(deps, differences, signal);
-  refuseDifferences(differences);
-  if (!watch.view.record.reversal) return;
-  await storeEntries(metadata, leaderEpoch, found.map(storedEntry), signal, 'openedCollections');
-  await records.noteOpening(leaderEpoch, { openedCatalogEpoch: leaderEpoch }, signal);
-}
-
-/** Indexes that documents violate stay plain, if the user has chosen so. */
-async function restore(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records, builds, leaderEpoch } = deps;
-  const confirm = () => records.confirmLeader(leaderEpoch, signal);
-  for (;;) {
-    const plan = planOf(deps, catalog);
-    const making = { destination, signal, confirm, builds };
-    try {
-      await runtime.retrying('restore attributes', () => restoreAttributes(making, plan), signal);
-      return;
-    } catch (error) {
-      const isLeft = error instanceof UniqueIndexViolated && (await leaveViolated(deps, plan, error, signal));
-      if (!isLeft) throw error;
-    }
-  }
-}
-
-/** @throws ConvoyError `catalogDiffers`, which names some of the differences */
-export function refuseDifferences(differences: readonly CatalogDifference[]): void {
-  if (differences.length === 0) return;
-  const named = differences
-    .slice(0, differencesNamedMax)
-    .map(({ kind, namespace, detail }) => `${kind} ${namespace} (${detail})`);
-  throw new ConvoyError(
-    'catalogDiffers',
-    `Source and destination differ in ${differences.length} definitions: ${named.join('; ')}.`,
-  );
-}
-
-/**
- * Leaves indexes that documents violate as they are, if the user has chosen so. One that a shard key needs stays
- * violated.
- * @param plan in which they were to become unique
- * @returns whether there was any
- */
-export async function leaveViolated(
-  deps: LeaderDependencies,
-  plan: DestinationPlan,
-  error: UniqueIndexViolated,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const skip = skipping(deps);
-  if (skip === undefined) return false;
-  const names = new Set(error.violations.map(({ namespace, index }) => JSON.stringify([namespace, index])));
-  const left = plan.collections.flatMap((collection) => {
-    const needed = neededIndex(collection, collection.sharding);
-    return collection.indexes
-      .filter((one) => one !== needed && names.has(JSON.stringify([namespaceOf(collection.entry), one.final.name])))
-      .map(({ final }) => ({ collection, final }));
-  });
-  for (const { collection, final } of left) {
-    const place = { uuid: collection.entry.uuid, namespace: namespaceOf(collection.sourceNamespace) };
-    await skip(skippedIndexOf(place, final, 'notUnique', error.cause), signal);
-  }
-  return left.length > 0;
 }

@@ -1,16 +1,15 @@
-import type { Catalog, InconsistentIndex } from '../../catalog/namespace.js';
-import { chosenWarning, describeChosen, withChosenIndexes } from '../../catalog/chosen-indexes.js';
-import { describeLeftOut, refuseUnsupported, timeSeriesWarning } from '../../catalog/unsupported-collections.js';
-import { type CatalogReport, readCatalogReport, readSettledCatalog } from '../../catalog/read-catalog.js';
-import { blindViewsWarning, describeBlindViews } from '../../catalog/views.js';
-import { filterOf, type LeaderDependencies } from '../migration/migration-dependencies.js';
-import { recordWarning } from '../migration/recorded-warnings.js';
-import { forgetSkipped } from './builds.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { chosenWarning, describeChosen, withChosenIndexes } from '../../catalog/chosen-indexes.js';
 import { nameSome } from '../../catalog/name-some.js';
+import type { Catalog, InconsistentIndex } from '../../catalog/namespace.js';
+import { type CatalogReport, readCatalogReport, readSettledCatalog } from '../../catalog/read-catalog.js';
+import { describeLeftOut, refuseUnsupported, timeSeriesWarning } from '../../catalog/unsupported-collections.js';
+import { blindViewsWarning, describeBlindViews } from '../../catalog/views.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { listShards } from '../../cluster/topology.js';
+import { filterOf, type LeaderDependencies, recordWarning } from '../migration/migration-dependencies.js';
 import type { Runtime } from '../migration/runtime.js';
+import { forgetSkipped } from './builds.js';
 
 /** The leader's view of the source's catalog, with the indexes that count by the user's choices. */
 export class FollowedSource {

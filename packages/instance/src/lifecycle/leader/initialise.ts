@@ -1,36 +1,26 @@
 import type { Warning } from '@convoy/api/contract/progress';
-import type { DestinationPlan } from '../../catalog/destination-plan.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { mapBounded } from '../../async/together.js';
-import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
-import { refuseUnmappable } from '../../catalog/namespace-remap.js';
-import { withSampledRanges } from '../../catalog/distribution.js';
-import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { storedEntry } from '../../catalog/catalog-bytes.js';
+import { compareCatalogs } from '../../catalog/compare-catalogs.js';
+import { createCollections, type CreatedCollection } from '../../catalog/create-collections.js';
+import type { DestinationPlan } from '../../catalog/destination-plan.js';
+import { withSampledRanges } from '../../catalog/distribution.js';
+import { deferAttributes } from '../../catalog/index-attributes.js';
+import { hasAnyDocument } from '../../catalog/list-namespaces.js';
+import { refuseUnmappable } from '../../catalog/namespace-remap.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
+import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { isAutoMergerOff, readBalancer, restoreBalancer, stopBalancer } from '../../cluster/balancer.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
+import { drop } from '../../ddl/destination-collections.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
+import { UuidPairs } from '../../store/ddl-journal.js';
 import { createFence, hasPredecessor } from '../../store/fence.js';
-import { storeEntries } from '../../store/task-storage.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer, swapsOf } from '../../store/reversal.js';
-import { UuidPairs } from '../../store/ddl-journal.js';
-import { FollowedSource } from './followed-source.js';
-import {
-  type LeaderDependencies,
-  type MigrationDependencies,
-  remapOf,
-  sourceTimeAboveAll,
-} from '../migration/migration-dependencies.js';
-import { stepDone } from '../migration/steps.js';
-import { applyWriteBlock } from '../migration/write-blocks.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { compareCatalogs } from '../../catalog/compare-catalogs.js';
-import { createCollections, type CreatedCollection } from '../../catalog/create-collections.js';
-import { hasAnyDocument } from '../../catalog/list-namespaces.js';
-import { drop } from '../../ddl/destination-collections.js';
-import { skipping } from './builds.js';
-import { deferAttributes } from '../../catalog/index-attributes.js';
+import { storeEntries } from '../../store/task-storage.js';
 import {
   absentRequests,
   comparisonOf,
@@ -39,6 +29,16 @@ import {
   readStartCatalog,
   withRequestedSharding,
 } from '../migration/migration-catalogs.js';
+import {
+  type LeaderDependencies,
+  type MigrationDependencies,
+  remapOf,
+  sourceTimeAboveAll,
+} from '../migration/migration-dependencies.js';
+import { stepDone } from '../migration/steps.js';
+import { applyWriteBlock } from '../migration/write-blocks.js';
+import { skipping } from './builds.js';
+import { FollowedSource } from './followed-source.js';
 
 /**
  * The leader's first work. It blocks user writes on the destination where requested and stops both balancers, but for a

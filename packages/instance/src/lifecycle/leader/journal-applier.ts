@@ -1,17 +1,17 @@
-import { serverErrorCode, codeOf } from '../../cluster/failure.js';
+import { SerialQueue } from '../../async/waiting.js';
+import type { DestinationPlan } from '../../catalog/destination-plan.js';
+import { withSampledRanges } from '../../catalog/distribution.js';
+import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
+import { readCollectionByUuid } from '../../catalog/read-catalog.js';
+import { sampleTaskBounds } from '../../catalog/task-bounds.js';
+import { codeOf, serverErrorCode } from '../../cluster/failure.js';
 import { applyDdlChange, type ApplyDdlDependencies } from '../../ddl/apply-ddl-change.js';
 import type { DdlLedger } from '../../ddl/ddl-ledger.js';
 import type { LedDestination } from '../../ddl/destination-collections.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
-import { SerialQueue } from '../../async/waiting.js';
-import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
-import type { DestinationPlan } from '../../catalog/destination-plan.js';
-import { readCollectionByUuid } from '../../catalog/read-catalog.js';
-import { withSampledRanges } from '../../catalog/distribution.js';
-import { sampleTaskBounds } from '../../catalog/task-bounds.js';
-import { allTasks } from '../migration/migration-view.js';
 import { planOf, withRequestedSharding } from '../migration/migration-catalogs.js';
+import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
+import { allTasks } from '../migration/migration-view.js';
 
 /** A running index build, or a router that does not know of a change yet, resolves within moments. */
 const applyAgain_ms = 500;

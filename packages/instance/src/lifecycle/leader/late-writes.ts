@@ -1,19 +1,19 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { expires } from '../../catalog/collection-options.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
+import { openTransactions } from '../../cluster/current-operations.js';
 import { keepsBalancer } from '../../store/reversal.js';
+import { movedCatalog } from '../migration/migration-catalogs.js';
 import {
   type LeaderDependencies,
   type MigrationDependencies,
+  recordWarning,
   sourceTimeAboveAll,
   wakeSource,
 } from '../migration/migration-dependencies.js';
-import { movedCatalog } from '../migration/migration-catalogs.js';
+import { allTasks, hasWarning, type MigrationView } from '../migration/migration-view.js';
 import { untilOrFor } from '../migration/migration-watch.js';
-import { expires } from '../../catalog/collection-options.js';
-import { openTransactions } from '../../cluster/current-operations.js';
-import { hasWarning, recordWarning } from '../migration/recorded-warnings.js';
-import { allTasks, type MigrationView } from '../migration/migration-view.js';
 
 /** The leader writes notes on idle shards at once and this often while their streams have to pass a current time. */
 const wake_ms = 500;
@@ -142,7 +142,7 @@ export async function untilTransactionsEnd(deps: LeaderDependencies, signal: Abo
     open = new Set([...open].filter((transaction) => stillOpen.has(transaction)));
   }
   // An earlier leader may have recorded the warning.
-  if (isRequested(deps)) await recordWarning(deps, transactionsWarning, null, signal);
+  await recordWarning(deps, transactionsWarning, null, signal);
 }
 
 const advice =

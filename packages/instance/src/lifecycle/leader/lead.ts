@@ -1,20 +1,20 @@
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
-import { BuildsUnderWay } from '../../catalog/index-builds.js';
 import { runTogether } from '../../async/together.js';
-import { commit } from './commit.js';
-import { drainRounds, finalTotal } from './commit-rounds.js';
-import { DdlLeader } from './ddl-leader.js';
-import { beginReverse, initialise } from './initialise.js';
-import { followInventory } from './carry.js';
-import { warningOfBuilds } from './builds.js';
+import { BuildsUnderWay } from '../../catalog/index-builds.js';
 import {
   awaitsIndexes,
   type LeaderDependencies,
   type MigrationDependencies,
 } from '../migration/migration-dependencies.js';
+import { allTasks, type MigrationView } from '../migration/migration-view.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
-import { allTasks, type MigrationView } from '../migration/migration-view.js';
+import { warningOfBuilds } from './builds.js';
+import { followInventory } from './carry.js';
+import { drainRounds, finalTotal } from './commit-rounds.js';
+import { commit } from './commit.js';
+import { DdlLeader } from './ddl-leader.js';
+import { beginReverse, initialise } from './initialise.js';
 
 /** Leads whenever the fleet elects this process, until the migration is committed; a deposed leader waits again. */
 export async function leadWhenElected(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {

@@ -1,33 +1,33 @@
+import type { Document } from 'mongodb';
+import { runTogether, type Task } from '../../async/together.js';
 import type { MayPass } from '../../catalog/build-indexes.js';
-import type { IndexBuildProgress } from '../../catalog/index-builds.js';
 import { canonicalText, type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import type { CollectionPlan } from '../../catalog/destination-plan.js';
+import type { IndexBuildProgress } from '../../catalog/index-builds.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import { isRefusedView } from '../../catalog/views.js';
+import { timeOf } from '../../cluster/cluster-time.js';
 import { codeOf, failureName, isRefusedByDocument } from '../../cluster/failure.js';
-import { adoptCapped, type LedDestination } from '../../ddl/destination-collections.js';
 import type { DdlLedger } from '../../ddl/ddl-ledger.js';
 import type { DdlWatcher } from '../../ddl/ddl-watcher.js';
+import { adoptCapped, type LedDestination } from '../../ddl/destination-collections.js';
 import { judgeCatalog } from '../../ddl/judge-catalog.js';
 import { isReplacedIndex, reconcileShape, type ShapeDependencies } from '../../ddl/reconcile-shape.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { keepsBalancer } from '../../store/reversal.js';
-import { runTogether, type Task } from '../../async/together.js';
-import { buildsWarning, definitionsWarning, hasWarning, recordWarning } from '../migration/recorded-warnings.js';
+import { readDestinationCatalog } from '../migration/migration-catalogs.js';
 import {
   type LeaderDependencies,
   type MigrationDependencies,
   plannedIndexes,
+  recordWarning,
   remapOf,
   sourceTimeAboveAll,
 } from '../migration/migration-dependencies.js';
+import { allTasks, buildsWarning, definitionsWarning, hasWarning } from '../migration/migration-view.js';
+import { sourceBuilds } from './builds.js';
 import { FollowedSource, refuseOtherShards } from './followed-source.js';
 import { type JournalApplier, withFollowedSharding } from './journal-applier.js';
-import { sourceBuilds } from './builds.js';
-import type { Document } from 'mongodb';
-import type { CollectionPlan } from '../../catalog/destination-plan.js';
-import { timeOf } from '../../cluster/cluster-time.js';
-import { allTasks } from '../migration/migration-view.js';
-import { readDestinationCatalog } from '../migration/migration-catalogs.js';
 
 /** Minimum interval between comparisons of the catalogs, however much changes. */
 const compareMin_ms = 500;

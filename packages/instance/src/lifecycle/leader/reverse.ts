@@ -1,29 +1,29 @@
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
+import { within } from '../../async/clock.js';
+import { restoredEntry, storedEntry } from '../../catalog/catalog-bytes.js';
 import { BuildsUnderWay } from '../../catalog/index-builds.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
-import { restoredEntry, storedEntry } from '../../catalog/catalog-bytes.js';
+import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
+import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
+import { causeText } from '../../cluster/connection-failure.js';
+import { classify, codeOf } from '../../cluster/failure.js';
+import type { ClusterClient, RawCursor } from '../../cluster/node-client.js';
+import { historyLost } from '../../cluster/oplog-window.js';
+import { type DdlEvent, parseDdlEvent } from '../../ddl/ddl-watcher.js';
+import { type UuidPair, UuidPairs } from '../../store/ddl-journal.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { keepsBalancer, swapped, swapsOf } from '../../store/reversal.js';
 import { clearDirection, readStoredEntries, storeEntries } from '../../store/task-storage.js';
-import { type UuidPair, UuidPairs } from '../../store/ddl-journal.js';
-import { withTaskBounds } from './initialise.js';
-import { leadershipInterval_ms, leadUnlessDeposed } from './lead.js';
-import { filterOf, type LeaderDependencies, type MigrationDependencies } from '../migration/migration-dependencies.js';
-import { movedCatalog, readCommittedCatalog } from '../migration/migration-catalogs.js';
 import { cleanedUp, requireReversible, requireShards } from '../migration/clusters.js';
-import { stepDone } from '../migration/steps.js';
-import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
-import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
-import type { ClusterClient, RawCursor } from '../../cluster/node-client.js';
-import { causeText } from '../../cluster/connection-failure.js';
-import { classify, codeOf } from '../../cluster/failure.js';
-import { historyLost } from '../../cluster/oplog-window.js';
-import { within } from '../../async/clock.js';
-import { type DdlEvent, parseDdlEvent } from '../../ddl/ddl-watcher.js';
+import { movedCatalog, readCommittedCatalog } from '../migration/migration-catalogs.js';
+import { filterOf, type LeaderDependencies, type MigrationDependencies } from '../migration/migration-dependencies.js';
+import { allTasks, isReverseRequested, type MigrationView } from '../migration/migration-view.js';
 import type { Runtime } from '../migration/runtime.js';
+import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
 import { shardsOf } from './followed-source.js';
-import { allTasks, isReverseRequested, type MigrationView } from '../migration/migration-view.js';
+import { withTaskBounds } from './initialise.js';
+import { leadershipInterval_ms, leadUnlessDeposed } from './lead.js';
 
 /**
  * Waits until every task of a committed migration has taken the command to reverse; the leader then swaps the clusters.

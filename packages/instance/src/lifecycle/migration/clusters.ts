@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import { displayHost } from '@convoy/api/connection/connection-string';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Waits } from '../../cluster/calls-in-flight.js';
 import { DeferredCluster } from '../../cluster/deferred-cluster.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { displayHost } from '@convoy/api/connection/connection-string';
 import { openCluster } from '../../cluster/open-cluster.js';
-import type { Waits } from '../../cluster/calls-in-flight.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { isOpeningDecided, type MigrationRecord, type Reversal } from '../../store/migration-record.js';
 import { homeOf, sourceShardsOf } from '../../store/reversal.js';

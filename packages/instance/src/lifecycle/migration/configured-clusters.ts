@@ -1,5 +1,5 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Warning } from '@convoy/api/contract/progress';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import {
   connectionFailure,
@@ -7,8 +7,8 @@ import {
   RefusedClusterError,
   unreachable,
 } from '../../cluster/connection-failure.js';
-import type { ClusterClient } from '../../cluster/node-client.js';
 import { failureName } from '../../cluster/failure.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { Metadata } from '../../store/metadata.js';
 import { MigrationRecords } from '../../store/migration-record.js';
 import { type ClusterName, type Connect, openDestination, sparesOther } from './clusters.js';

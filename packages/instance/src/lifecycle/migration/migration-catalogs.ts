@@ -1,12 +1,20 @@
-import { catalogChanges, type CompareOptions } from '../../catalog/compare-catalogs.js';
-import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
-import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
+import type { Warning } from '@convoy/api/contract/progress';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { restoredEntry } from '../../catalog/catalog-bytes.js';
 import { withChosenIndexes } from '../../catalog/chosen-indexes.js';
+import { catalogChanges, type CompareOptions } from '../../catalog/compare-catalogs.js';
+import { applyShardingEntries, type DestinationPlan, planDestination } from '../../catalog/destination-plan.js';
+import { isIdIndex } from '../../catalog/index-spec.js';
 import { hasAnyDocument } from '../../catalog/list-namespaces.js';
+import { nameSome } from '../../catalog/name-some.js';
+import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import { readCatalogReport } from '../../catalog/read-catalog.js';
 import { refuseUnsupported } from '../../catalog/unsupported-collections.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
+import { Metadata } from '../../store/metadata.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
+import { readStoredEntries } from '../../store/task-storage.js';
 import {
   type BothClusters,
   filterOf,
@@ -14,15 +22,94 @@ import {
   plannedIndexes,
   remapOf,
 } from './migration-dependencies.js';
-import { applyShardingEntries, type DestinationPlan, planDestination } from '../../catalog/destination-plan.js';
-import type { Warning } from '@convoy/api/contract/progress';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { nameSome } from '../../catalog/name-some.js';
-import { isIdIndex } from '../../catalog/index-spec.js';
-import { restoredEntry } from '../../catalog/catalog-bytes.js';
-import { Metadata } from '../../store/metadata.js';
-import { readStoredEntries } from '../../store/task-storage.js';
 import { MigrationWatch } from './migration-watch.js';
+
+/** The source's catalog as it was when the migration began, once initialized. */
+export async function readStartCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
+  const { catalogEpoch } = deps.watch.view.record;
+  if (catalogEpoch === null) throw new ConvoyError('internalError', 'The migration is not initialised.');
+  return (await readStoredEntries(deps.metadata, catalogEpoch, signal)).map(restoredEntry);
+}
+
+/** The source's catalog at the commit, once the commit time is sealed. */
+export async function readCommittedCatalog(
+  deps: { watch: Pick<MigrationWatch, 'view'>; metadata: Metadata },
+  signal: AbortSignal,
+): Promise<Catalog> {
+  const catalogEpoch = deps.watch.view.record.commit?.catalogEpoch ?? null;
+  if (catalogEpoch === null) throw new ConvoyError('internalError', 'The commit time is not sealed.');
+  return (await readStoredEntries(deps.metadata, catalogEpoch, signal, 'committedCollections')).map(restoredEntry);
+}
+
+/**
+ * The destination's catalog as it is now: everything under a name that an included namespace has there. An index that
+ * differs between its shards is among `inconsistentIndexes`.
+ */
+export async function readDestinationCatalog(
+  { runtime, destination, watch }: MigrationDependencies,
+  signal: AbortSignal,
+): Promise<Catalog> {
+  const filter = remapOf(watch.view.record).filterOnDestination(filterOf(watch.view.record));
+  const report = await runtime.retrying(
+    'read the destination catalog',
+    () => readCatalogReport(destination, filter, signal),
+    signal,
+  );
+  return report.catalog.map((entry) => {
+    const inconsistentIndexes = report.inconsistentIndexes.filter(
+      ({ namespace, index }) => namespace === namespaceOf(entry) && !isIdIndex({ name: index }),
+    );
+    if (inconsistentIndexes.length === 0) return entry;
+    const names = new Set(inconsistentIndexes.map(({ index }) => index));
+    return { ...entry, inconsistentIndexes, indexes: entry.indexes.filter(({ name }) => !names.has(name as string)) };
+  });
+}
+
+/** How the destination's definitions of a migration are compared with the source's. */
+export function comparisonOf(
+  { destination, watch }: MigrationDependencies,
+  form: CompareOptions['form'],
+): CompareOptions {
+  const { record } = watch.view;
+  return { form, ...plannedIndexes(record), remap: remapOf(record), destination };
+}
+
+/** What to create on the destination for a catalog. */
+export function planOf(deps: MigrationDependencies, catalog: Catalog): DestinationPlan {
+  const { source, destination, watch } = deps;
+  const { record } = watch.view;
+  return planDestination(catalog, { source, destination, ...plannedIndexes(record), remap: remapOf(record) });
+}
+
+/** Adds the requested shard keys to a catalog; requests for other collections are ignored. */
+export function withRequestedSharding(deps: MigrationDependencies, catalog: Catalog): Catalog {
+  const { record } = deps.watch.view;
+  const { sharding } = record.options;
+  if (sharding === undefined) return catalog;
+  const names = new Set(catalog.map(namespaceOf));
+  const shardingEntries = sharding.shardingEntries.filter(({ database, collection }) =>
+    names.has(`${database}.${collection}`),
+  );
+  return applyShardingEntries(catalog, { ...sharding, shardingEntries }, filterOf(record));
+}
+
+/** Warns of collections in `shardingEntries` that are gone under their names since the start was checked. */
+export function absentRequests(deps: MigrationDependencies, catalog: Catalog): Warning[] {
+  const requested = deps.watch.view.record.options.sharding?.shardingEntries ?? [];
+  const names = new Set(catalog.map(namespaceOf));
+  const absent = requested
+    .map(({ database, collection }) => `${database}.${collection}`)
+    .filter((namespace) => !names.has(namespace));
+  if (absent.length === 0) return [];
+  return [
+    {
+      name: 'shardingEntryAbsent',
+      description:
+        'Users renamed or dropped these collections of shardingEntries right after the start: ' +
+        `${nameSome(absent)}. Renamed ones stay unsharded; to shard them, clean up and start again.`,
+    },
+  ];
+}
 
 /**
  * The source's catalog now, if since the commit time collections only moved to other shards: `movePrimary` creates the
@@ -74,91 +161,4 @@ async function isEmptied(
     runtime.retrying('look for documents', () => hasAnyDocument(router, collection, signal), signal);
   if (await hasDocuments(source, entry)) return false;
   return hasDocuments(destination, remap.onDestination(entry));
-}
-
-/** What to create on the destination for a catalog. */
-export function planOf(deps: MigrationDependencies, catalog: Catalog): DestinationPlan {
-  const { source, destination, watch } = deps;
-  const { record } = watch.view;
-  return planDestination(catalog, { source, destination, ...plannedIndexes(record), remap: remapOf(record) });
-}
-
-/**
- * The destination's catalog as it is now: everything under a name that an included namespace has there. An index that
- * differs between its shards is among `inconsistentIndexes`.
- */
-export async function readDestinationCatalog(
-  { runtime, destination, watch }: MigrationDependencies,
-  signal: AbortSignal,
-): Promise<Catalog> {
-  const filter = remapOf(watch.view.record).filterOnDestination(filterOf(watch.view.record));
-  const report = await runtime.retrying(
-    'read the destination catalog',
-    () => readCatalogReport(destination, filter, signal),
-    signal,
-  );
-  return report.catalog.map((entry) => {
-    const inconsistentIndexes = report.inconsistentIndexes.filter(
-      ({ namespace, index }) => namespace === namespaceOf(entry) && !isIdIndex({ name: index }),
-    );
-    if (inconsistentIndexes.length === 0) return entry;
-    const names = new Set(inconsistentIndexes.map(({ index }) => index));
-    return { ...entry, inconsistentIndexes, indexes: entry.indexes.filter(({ name }) => !names.has(name as string)) };
-  });
-}
-
-/** How the destination's definitions of a migration are compared with the source's. */
-export function comparisonOf(
-  { destination, watch }: MigrationDependencies,
-  form: CompareOptions['form'],
-): CompareOptions {
-  const { record } = watch.view;
-  return { form, ...plannedIndexes(record), remap: remapOf(record), destination };
-}
-
-/** Adds the requested shard keys to a catalog; requests for other collections are ignored. */
-export function withRequestedSharding(deps: MigrationDependencies, catalog: Catalog): Catalog {
-  const { record } = deps.watch.view;
-  const { sharding } = record.options;
-  if (sharding === undefined) return catalog;
-  const names = new Set(catalog.map(namespaceOf));
-  const shardingEntries = sharding.shardingEntries.filter(({ database, collection }) =>
-    names.has(`${database}.${collection}`),
-  );
-  return applyShardingEntries(catalog, { ...sharding, shardingEntries }, filterOf(record));
-}
-
-/** Warns of collections in `shardingEntries` that are gone under their names since the start was checked. */
-export function absentRequests(deps: MigrationDependencies, catalog: Catalog): Warning[] {
-  const requested = deps.watch.view.record.options.sharding?.shardingEntries ?? [];
-  const names = new Set(catalog.map(namespaceOf));
-  const absent = requested
-    .map(({ database, collection }) => `${database}.${collection}`)
-    .filter((namespace) => !names.has(namespace));
-  if (absent.length === 0) return [];
-  return [
-    {
-      name: 'shardingEntryAbsent',
-      description:
-        'Users renamed or dropped these collections of shardingEntries right after the start: ' +
-        `${nameSome(absent)}. Renamed ones stay unsharded; to shard them, clean up and start again.`,
-    },
-  ];
-}
-
-/** The source's catalog as it was when the migration began, once initialized. */
-export async function readStartCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
-  const { catalogEpoch } = deps.watch.view.record;
-  if (catalogEpoch === null) throw new ConvoyError('internalError', 'The migration is not initialised.');
-  return (await readStoredEntries(deps.metadata, catalogEpoch, signal)).map(restoredEntry);
-}
-
-/** The source's catalog at the commit, once the commit time is sealed. */
-export async function readCommittedCatalog(
-  deps: { watch: Pick<MigrationWatch, 'view'>; metadata: Metadata },
-  signal: AbortSignal,
-): Promise<Catalog> {
-  const catalogEpoch = deps.watch.view.record.commit?.catalogEpoch ?? null;
-  if (catalogEpoch === null) throw new ConvoyError('internalError', 'The commit time is not sealed.');
-  return (await readStoredEntries(deps.metadata, catalogEpoch, signal, 'committedCollections')).map(restoredEntry);
 }

@@ -1,17 +1,17 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
+import type { BuildsUnderWay, IndexBuildProgress } from '../../catalog/index-builds.js';
+import { finalIndexScope, type IndexScope, isBuiltAfterCopy, type PlannedIndexes } from '../../catalog/index-plan.js';
 import { compileNamespaceFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
 import { compileNamespaceRemap, type NamespaceRemap } from '../../catalog/namespace-remap.js';
-import type { BuildsUnderWay, IndexBuildProgress } from '../../catalog/index-builds.js';
 import { timeAboveAll, wakeStreams } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { DdlJournal } from '../../store/ddl-journal.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { type TaskRecord, TaskRecords } from '../../store/task-record.js';
+import type { MigrationView } from './migration-view.js';
 import { MigrationWatch } from './migration-watch.js';
 import type { Runtime } from './runtime.js';
-import { finalIndexScope, type IndexScope, isBuiltAfterCopy, type PlannedIndexes } from '../../catalog/index-plan.js';
-import type { MigrationView } from './migration-view.js';
 
 /** What the parts of one migration share within a process. */
 export interface MigrationDependencies {
@@ -96,4 +96,44 @@ export function indexScopeOf({ options, indexBuilds }: MigrationRecord): IndexSc
 /** Whether indexes that are built after the copy are still missing. */
 export function awaitsIndexes({ options, indexBuilds }: MigrationRecord): boolean {
   return isBuiltAfterCopy(options.buildIndexes) && indexBuilds !== 'done';
+}
+
+/**
+ * Sets the warning of a name in the migration's record; writes only what is news.
+ * @param description null when there is nothing to warn of any more
+ */
+export async function recordWarning(
+  deps: LeaderDependencies,
+  name: string,
+  description: string | null,
+  signal: AbortSignal,
+): Promise<void> {
+  // One after the other: each replaces the whole list.
+  const turn = (turns.get(deps.watch) ?? Promise.resolve()).then(() => setWarning(deps, name, description, signal));
+  turns.set(
+    deps.watch,
+    turn.catch(() => undefined),
+  );
+  await turn;
+}
+
+/** The last change of each process's warnings. */
+const turns = new WeakMap<object, Promise<unknown>>();
+
+async function setWarning(
+  { records, watch, leaderEpoch }: LeaderDependencies,
+  name: string,
+  description: string | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const known = watch.view.record.warnings.find((warning) => warning.name === name)?.description ?? null;
+  if (known === description) return;
+  const { record } = await watch.refresh(signal);
+  const others = record.warnings.filter((warning) => warning.name !== name);
+  await records.updateAsLeader(
+    leaderEpoch,
+    { warnings: description === null ? others : [...others, { name, description }] },
+    signal,
+  );
+  await watch.refresh(signal);
 }

@@ -1,14 +1,54 @@
-import type { MigrationRecord } from '../../store/migration-record.js';
-import type { MigrationWatch } from './migration-watch.js';
-import { hasWarning } from './recorded-warnings.js';
 import type { Clock } from '../../async/clock.js';
-import type { StreamPatience } from '../../store/change-event.js';
 import { timeOf } from '../../cluster/cluster-time.js';
-import type { TaskRecord } from '../../store/task-record.js';
+import type { StreamPatience } from '../../store/change-event.js';
+import type { MigrationRecord } from '../../store/migration-record.js';
 import { swapsOf } from '../../store/reversal.js';
+import type { TaskRecord } from '../../store/task-record.js';
+import type { MigrationWatch } from './migration-watch.js';
+
+/** The durable state of the whole migration, as last read. */
+export interface MigrationView {
+  record: MigrationRecord;
+  tasks: ReadonlyMap<string, TaskRecord>;
+}
+
+/** Distinguishes migrations of the same fleet: the source's cluster time at which this one starts. */
+export function migrationName({ startTime }: MigrationRecord): string {
+  return startTime === null ? '' : timeOf(startTime).toString();
+}
+
+/** Whether every sync task of the migration has a record, and the condition holds for each record. */
+export function allTasks(view: MigrationView, condition: (task: TaskRecord) => boolean): boolean {
+  return view.record.taskIds.every((id) => {
+    const task = view.tasks.get(id);
+    return task !== undefined && condition(task);
+  });
+}
+
+/** Whether a task has taken the command to reverse the migration in its present direction. */
+export function isReverseRequested(
+  record: Pick<MigrationRecord, 'phase' | 'reversal'>,
+  task: { reverseRequested?: number } | undefined,
+): boolean {
+  return record.phase === 'committed' && task?.reverseRequested === swapsOf(record);
+}
+
+/** Name of the warning while the leader cannot bring definitions of the destination into line. */
+export const definitionsWarning = 'definitionsDiffer';
+
+/** Name of the warning while an index is being built that a commit would wait for. */
+export const buildsWarning = 'buildingIndexes';
+
+/** Name of the warning while the commit could not take along what `carry` names. */
+export const cannotCarryWarning = 'cannotCarry';
 
 /** Name of the warning while documents with the same key of a unique index hold a commit. */
 export const heldWarning = 'commitHeldByDuplicates';
+
+/** Whether a migration's record has the warning of a name. */
+export function hasWarning({ warnings }: MigrationRecord, name: string): boolean {
+  return warnings.some((warning) => warning.name === name);
+}
 
 /** Whether documents with the same key of a unique index hold a commit. */
 export function isHeld(record: MigrationRecord): boolean {
@@ -101,31 +141,4 @@ export class IdleTasks implements StreamPatience {
     ]);
     return this.#idle.isIdle([record.phase, record.ddlChanges.known, ...stats].join()) && record.phase === 'syncing';
   }
-}
-
-/** The durable state of the whole migration, as last read. */
-export interface MigrationView {
-  record: MigrationRecord;
-  tasks: ReadonlyMap<string, TaskRecord>;
-}
-
-/** Distinguishes migrations of the same fleet: the source's cluster time at which this one starts. */
-export function migrationName({ startTime }: MigrationRecord): string {
-  return startTime === null ? '' : timeOf(startTime).toString();
-}
-
-/** Whether every sync task of the migration has a record, and the condition holds for each record. */
-export function allTasks(view: MigrationView, condition: (task: TaskRecord) => boolean): boolean {
-  return view.record.taskIds.every((id) => {
-    const task = view.tasks.get(id);
-    return task !== undefined && condition(task);
-  });
-}
-
-/** Whether a task has taken the command to reverse the migration in its present direction. */
-export function isReverseRequested(
-  record: Pick<MigrationRecord, 'phase' | 'reversal'>,
-  task: { reverseRequested?: number } | undefined,
-): boolean {
-  return record.phase === 'committed' && task?.reverseRequested === swapsOf(record);
 }

@@ -1,34 +1,14 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
+import { Condition } from '../../async/waiting.js';
 import { timeOf } from '../../cluster/cluster-time.js';
+import type { NodeClient } from '../../cluster/node-client.js';
+import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords, missingState } from '../../store/migration-record.js';
 import { swapsOf } from '../../store/reversal.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
-import { Condition } from '../../async/waiting.js';
-import type { Runtime } from './runtime.js';
-import type { NodeClient } from '../../cluster/node-client.js';
-import { Metadata } from '../../store/metadata.js';
 import { migrationName, type MigrationView } from './migration-view.js';
-
-/** Waits until a condition holds for the state, or until the time has passed. Rejects when the signal aborts. */
-export async function untilOrFor(
-  { watch, runtime }: { watch: MigrationWatch; runtime: Runtime },
-  condition: (view: MigrationView) => boolean,
-  longest_ms: number,
-  signal: AbortSignal,
-): Promise<void> {
-  signal.throwIfAborted();
-  const waiting = new AbortController();
-  const end = () => waiting.abort();
-  signal.addEventListener('abort', end, { once: true });
-  await Promise.race([
-    watch.until(condition, waiting.signal).catch(() => undefined),
-    runtime.clock.sleep(longest_ms, waiting.signal).catch(() => undefined),
-  ]);
-  signal.removeEventListener('abort', end);
-  end();
-  signal.throwIfAborted();
-}
+import type { Runtime } from './runtime.js';
 
 /** How far the leader knows and has applied the source's DDL changes, from the migration's record. */
 export interface Journalled {
@@ -236,6 +216,26 @@ function journalledBy(record: MigrationRecord): { migration: string } & Journall
     done,
     ddlWatermark: record.ddlWatermark === null ? null : timeOf(record.ddlWatermark.time),
   };
+}
+
+/** Waits until a condition holds for the state, or until the time has passed. Rejects when the signal aborts. */
+export async function untilOrFor(
+  { watch, runtime }: { watch: MigrationWatch; runtime: Runtime },
+  condition: (view: MigrationView) => boolean,
+  longest_ms: number,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const waiting = new AbortController();
+  const end = () => waiting.abort();
+  signal.addEventListener('abort', end, { once: true });
+  await Promise.race([
+    watch.until(condition, waiting.signal).catch(() => undefined),
+    runtime.clock.sleep(longest_ms, waiting.signal).catch(() => undefined),
+  ]);
+  signal.removeEventListener('abort', end);
+  end();
+  signal.throwIfAborted();
 }
 
 /** Pause between two looks: a committed process has nothing else to do, and a cleanup is not urgent news. */

@@ -1,15 +1,15 @@
 import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { Binary, Document } from 'mongodb';
 import { restoredValue } from '../../bson/sent-value.js';
+import type { CatalogDifference } from '../../catalog/compare-catalogs.js';
+import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
+import { namespaceFrom, namespaceOf } from '../../catalog/namespace.js';
 import type { Metadata } from '../../store/metadata.js';
 import { isVerified, type MigrationRecord } from '../../store/migration-record.js';
-import { idJson } from '../../verify/standalone/described-mismatch.js';
-import { isHeld, type MigrationView } from './migration-view.js';
-import type { CatalogDifference } from '../../catalog/compare-catalogs.js';
-import { namespaceFrom, namespaceOf } from '../../catalog/namespace.js';
-import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
-import { type MigrationDependencies, remapOf } from './migration-dependencies.js';
 import { namedOnBothSides } from '../../verify/compare/sides.js';
+import { idJson } from '../../verify/standalone/described-mismatch.js';
+import { type MigrationDependencies, remapOf } from './migration-dependencies.js';
+import { isHeld, type MigrationView } from './migration-view.js';
 
 /** Documents in one read. */
 const pageMax = 1_000;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../async/clock.js';
-import { Waits } from '../../cluster/calls-in-flight.js';
 import { retrying, type Retrying, type RetryNotice, retryPolicy } from '../../async/retry.js';
+import { Waits } from '../../cluster/calls-in-flight.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import type { Logger } from '../../logging/logger.js';
 import type { Metrics } from '../../metrics/metrics.js';

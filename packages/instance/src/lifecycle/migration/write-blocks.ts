@@ -1,8 +1,8 @@
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { ClusterClient } from '../../cluster/node-client.js';
-import { classify, codeOf, failureName, unauthorizedCode } from '../../cluster/failure.js';
 import { within } from '../../async/clock.js';
+import { classify, codeOf, failureName, unauthorizedCode } from '../../cluster/failure.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { isBlocked, setWriteBlock, standingBlock } from '../../cluster/write-block.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import type { BothClusters, MigrationDependencies } from './migration-dependencies.js';

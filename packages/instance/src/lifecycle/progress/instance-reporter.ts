@@ -3,19 +3,19 @@ import { idleProgress, type MigrationState, type Progress, progressInfo } from '
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
 import { MetricsPublisher } from '../../metrics/publish-metrics.js';
+import { CommitOffer } from '../commands/commit-offer.js';
 import { IdleDetector } from '../migration/migration-view.js';
+import { type MigrationWatch, untilOrFor } from '../migration/migration-watch.js';
 import { ReportedMismatches } from '../migration/mismatches.js';
+import type { Runtime } from '../migration/runtime.js';
 import type { InstanceSetup } from '../run/joined-migration.js';
 import type { MigrationRun } from '../run/migration-run.js';
-import { instanceStatsOf, namesFleet, Rates, reportInterval_ms, reportOf } from './report.js';
-import { lastingMismatches } from '../task/verification-stats.js';
 import type { TaskStats } from '../task/task-stats.js';
-import { CommitOffer } from '../commands/commit-offer.js';
+import { lastingMismatches } from '../task/verification-stats.js';
 import { LagObserver } from './migration-observer.js';
 import { progressOf, runWarnings } from './progress-view.js';
+import { instanceStatsOf, namesFleet, Rates, reportInterval_ms, reportOf } from './report.js';
 import { RunDetails } from './run-details.js';
-import { type MigrationWatch, untilOrFor } from '../migration/migration-watch.js';
-import type { Runtime } from '../migration/runtime.js';
 
 /**
  * The pause between reports once an instance's state and totals have not changed for `idle_ms`: peers see the next

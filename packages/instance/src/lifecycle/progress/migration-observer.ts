@@ -1,14 +1,14 @@
+import type { Warning } from '@convoy/api/contract/progress';
 import type { Clock, Wait } from '../../async/clock.js';
+import { nameSome } from '../../catalog/name-some.js';
 import { clusterTimeOf, secondsOf, timeOf } from '../../cluster/cluster-time.js';
-import { versionRefusal } from '../commands/take-commit.js';
-import { type LagStats, LagTracker } from './lag.js';
-import { sourceShardOf } from '../../store/reversal.js';
-import type { MigrationRun } from '../run/migration-run.js';
-import { membersAway } from '../../cluster/topology.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { type OplogWindow, reachOf, readOplogWindow } from '../../cluster/oplog-window.js';
-import type { Warning } from '@convoy/api/contract/progress';
-import { nameSome } from '../../catalog/name-some.js';
+import { membersAway } from '../../cluster/topology.js';
+import { sourceShardOf } from '../../store/reversal.js';
+import { versionRefusal } from '../commands/commit-offer.js';
+import type { MigrationRun } from '../run/migration-run.js';
+import { type LagStats, LagTracker } from './lag.js';
 
 /** What is observed between the source and the destination; null where a value is unknown. */
 export interface Observed extends LagStats {

@@ -1,4 +1,5 @@
 import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
+import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
 import {
   ceaStages,
   idleProgress,
@@ -8,21 +9,20 @@ import {
   progressInfo,
   type Warning,
 } from '@convoy/api/contract/progress';
-import { oplogTimeInWords } from '@convoy/api/contract/oplog-time';
 import type { Leader } from '@convoy/api/fleet/fleet';
-import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
+import { type SourceWrites, writesWindow_seconds } from '../../apply/recent-writes.js';
+import type { RetryNotice } from '../../async/retry.js';
 import type { IndexBuildProgress } from '../../catalog/index-builds.js';
+import type { SkippedIndex } from '../../catalog/index-plan.js';
+import { nameSome } from '../../catalog/name-some.js';
+import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
 import { missedCommands } from '../../store/fleet-commands.js';
-import { currentStepOf } from './current-step.js';
-import type { Observed } from './migration-observer.js';
+import { isReverseRequested, type MigrationView } from '../migration/migration-view.js';
+import type { Runtime } from '../migration/runtime.js';
 import { hotDocumentsOf, type TaskStats, totalsOf } from '../task/task-stats.js';
 import { verificationOf, type VerificationStats } from '../task/verification-stats.js';
-import { type SourceWrites, writesWindow_seconds } from '../../apply/recent-writes.js';
-import { isReverseRequested, type MigrationView } from '../migration/migration-view.js';
-import { nameSome } from '../../catalog/name-some.js';
-import type { SkippedIndex } from '../../catalog/index-plan.js';
-import type { RetryNotice } from '../../async/retry.js';
-import type { Runtime } from '../migration/runtime.js';
+import { currentStepOf } from './current-step.js';
+import type { Observed } from './migration-observer.js';
 
 /** An instance does not see why a peer has not taken a recorded command; a coordinator does. */
 const untaken = 'the command is recorded, and the instance takes it by itself once it runs.';

@@ -1,7 +1,7 @@
 import type { Progress } from '@convoy/api/contract/progress';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
-import type { Clock } from '../../async/clock.js';
 import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
+import type { Clock } from '../../async/clock.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import { totalsOf } from '../task/task-stats.js';
 

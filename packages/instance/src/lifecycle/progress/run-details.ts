@@ -1,10 +1,10 @@
+import type { History } from '@convoy/api/contract/history';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import {
   type NamespacePart,
   NAMESPACES_PUBLISHED_MAX,
   type PublishedDetails,
 } from '@convoy/api/fleet/published-details';
-import { noFindings } from '../../preflight/examination.js';
 import {
   emptyHistory,
   type FleetLook,
@@ -14,9 +14,9 @@ import {
   withEntries,
   withPoint,
 } from '../../history/fleet-history.js';
-import type { MigrationRun } from '../run/migration-run.js';
-import type { History } from '@convoy/api/contract/history';
+import { noFindings } from '../../preflight/examination.js';
 import { HistoryRecord, type StoredHistory } from '../../store/history-record.js';
+import type { MigrationRun } from '../run/migration-run.js';
 
 /** Interval of publishing the copy progress of each collection. */
 const namespaces_ms = 2_000;

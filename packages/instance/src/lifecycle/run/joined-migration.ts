@@ -17,10 +17,10 @@ import {
   withRecordedShards,
 } from '../migration/clusters.js';
 import type { ConfiguredClusters } from '../migration/configured-clusters.js';
+import type { MigrationView } from '../migration/migration-view.js';
 import { mustRecountCopy, refuseNewerRelease, usesOldNames } from '../migration/release.js';
 import { type Runtime, writeSessionsMax } from '../migration/runtime.js';
 import { MigrationRun } from './migration-run.js';
-import type { MigrationView } from '../migration/migration-view.js';
 
 /** What an instance has before it takes part in a migration. */
 export interface InstanceSetup {

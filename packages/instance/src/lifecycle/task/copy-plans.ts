@@ -1,22 +1,22 @@
 import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
 import type { Document } from 'mongodb';
+import type { Retrying } from '../../async/retry.js';
 import type { RawValue } from '../../bson/scan.js';
-import { namespaceOf } from '../../catalog/namespace.js';
-import type { NodeClient } from '../../cluster/node-client.js';
-import { chooseOrder, detectBytesMin, startingPoints } from '../../copy/plan-copy.js';
-import type { CopyRestarts } from '../../copy/copy-dependencies.js';
-import { PartitionTable } from '../../store/partition-table.js';
-import type { SyncedCollection } from '../../store/synced-collection.js';
-import type { TaskStorage } from '../../store/task-storage.js';
-import type { TaskCollection } from './task-collections.js';
-import type { FollowedEntry, TaskTables } from './followed-collections.js';
-import type { OwnedRecord } from './task-checkpoint.js';
 import { createCollection } from '../../catalog/create-collections.js';
 import type { CollectionPlan } from '../../catalog/destination-plan.js';
 import { listCollections } from '../../catalog/list-namespaces.js';
-import type { Retrying } from '../../async/retry.js';
+import { namespaceOf } from '../../catalog/namespace.js';
+import type { NodeClient } from '../../cluster/node-client.js';
+import type { CopyRestarts } from '../../copy/copy-dependencies.js';
+import { chooseOrder, detectBytesMin, startingPoints } from '../../copy/plan-copy.js';
 import { drop, type LedDestination } from '../../ddl/destination-collections.js';
+import { PartitionTable } from '../../store/partition-table.js';
+import type { SyncedCollection } from '../../store/synced-collection.js';
+import type { TaskStorage } from '../../store/task-storage.js';
+import type { FollowedEntry, TaskTables } from './followed-collections.js';
 import type { SyncPipelineDependencies } from './sync-pipeline.js';
+import type { OwnedRecord } from './task-checkpoint.js';
+import type { TaskCollection } from './task-collections.js';
 
 /**
  * A partition is only closed early at a document that was read, and no time stays readable for longer than five

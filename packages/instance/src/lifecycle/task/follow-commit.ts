@@ -1,14 +1,14 @@
-import { checkDrained } from '../../store/state-rules.js';
 import { isDeepStrictEqual } from 'node:util';
 import type { Timestamp } from 'mongodb';
 import { timeOf } from '../../cluster/cluster-time.js';
-import type { DrainedRound, TaskRecord } from '../../store/task-record.js';
-import type { MigrationView } from '../migration/migration-view.js';
-import type { MigrationDependencies } from '../migration/migration-dependencies.js';
-import { untilOrFor } from '../migration/migration-watch.js';
-import type { TaskStats } from './task-stats.js';
-import { SyncPipeline } from './sync-pipeline.js';
 import { isOpeningDecided } from '../../store/migration-record.js';
+import { checkDrained } from '../../store/state-rules.js';
+import type { DrainedRound, TaskRecord } from '../../store/task-record.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import type { MigrationView } from '../migration/migration-view.js';
+import { untilOrFor } from '../migration/migration-watch.js';
+import { SyncPipeline } from './sync-pipeline.js';
+import type { TaskStats } from './task-stats.js';
 
 /** Interval at which a task that waits for the end of the commit looks for later source writes. */
 const lateWrites_ms = 100;

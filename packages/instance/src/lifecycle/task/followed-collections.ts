@@ -1,13 +1,13 @@
+import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
+import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import type { Binary } from 'mongodb';
 import { restoredEntry } from '../../catalog/catalog-bytes.js';
+import { isSame, type NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
-import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
-import type { NamespacePart } from '@convoy/api/fleet/published-details';
-import { isSame, type NamespaceRemap } from '../../catalog/namespace-remap.js';
-import type { Partition } from '../../store/partition.js';
 import type { PartitionTable } from '../../store/partition-table.js';
+import type { Partition } from '../../store/partition.js';
 import { renameCollection, type SyncedCollection } from '../../store/synced-collection.js';
 import type { TaskCollection } from './task-collections.js';
 import { copyStats } from './task-stats.js';

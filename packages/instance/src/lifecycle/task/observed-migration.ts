@@ -1,22 +1,22 @@
 import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
-import { evenBounds, sampleIds } from '../../cluster/sample-ids.js';
-import { isLossless } from '../../bson/sent-value.js';
 import type { RawValue } from '../../bson/scan.js';
-import { codeOf } from '../../cluster/failure.js';
-import { partitionsName } from '../../store/task-storage.js';
-import type {
-  CollectionToVerify,
-  CatalogToVerify,
-  MigrationToVerify,
-} from '../../verify/embedded/verification-plan.js';
-import { isCommitAwaited, isDraining } from '../migration/migration-view.js';
-import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import type { SyncPipeline } from './sync-pipeline.js';
+import { isLossless } from '../../bson/sent-value.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { isUnordered } from '../../catalog/task-bounds.js';
-import { followedCatalog, type FollowedEntry } from './followed-collections.js';
-import { type TaskChoice, taskCollection } from './task-collections.js';
+import { codeOf } from '../../cluster/failure.js';
+import { evenBounds, sampleIds } from '../../cluster/sample-ids.js';
+import { partitionsName } from '../../store/task-storage.js';
+import type {
+  CatalogToVerify,
+  CollectionToVerify,
+  MigrationToVerify,
+} from '../../verify/embedded/verification-plan.js';
 import { readStartCatalog } from '../migration/migration-catalogs.js';
+import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
+import { isCommitAwaited, isDraining } from '../migration/migration-view.js';
+import { followedCatalog, type FollowedEntry } from './followed-collections.js';
+import type { SyncPipeline } from './sync-pipeline.js';
+import { type TaskChoice, taskCollection } from './task-collections.js';
 
 /** A part with fewer bytes costs more than it gains. */
 const partBytesMin = 32 * 2 ** 20;

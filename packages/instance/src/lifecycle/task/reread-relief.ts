@@ -2,8 +2,8 @@ import type { EventDispatcher } from '../../apply/event-dispatcher.js';
 import type { Clock } from '../../async/clock.js';
 import type { Copier } from '../../copy/copier.js';
 import type { GivenUpRange, RangeRelief } from '../../reread/reread-batch.js';
-import type { Partition } from '../../store/partition.js';
 import type { PartitionTable } from '../../store/partition-table.js';
+import type { Partition } from '../../store/partition.js';
 import type { RereadEntry, RereadSet } from '../../store/reread-set.js';
 import type { UndoneEntries } from './task-ddl.js';
 

@@ -1,25 +1,25 @@
+import { setMaxListeners } from 'node:events';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Catalog } from '../../catalog/namespace.js';
+import { listenersMax, runTogether } from '../../async/together.js';
 import { compileSelectors } from '../../catalog/namespace-filter.js';
+import type { Catalog } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
+import type { Logger } from '../../logging/logger.js';
 import type { DdlChange } from '../../store/ddl-journal.js';
 import { hasPredecessor, SessionFence } from '../../store/fence.js';
-import { keepsBalancer, sourceShardOf, swapsOf } from '../../store/reversal.js';
-import { listenersMax, runTogether } from '../../async/together.js';
-import type { TaskRecord } from '../../store/task-record.js';
-import { DdlFollower, type DdlSource, type JournalPosition } from './task-ddl.js';
-import { followedCatalog } from './followed-collections.js';
-import { IdleTasks } from '../migration/migration-view.js';
-import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { recreateCapped } from './copy-plans.js';
-import { taskCollection, taskCollections } from './task-collections.js';
-import { SyncPipeline } from './sync-pipeline.js';
 import { isOpeningDecided, isVerified } from '../../store/migration-record.js';
-import { VerifiedTask } from './verification-task.js';
-import { setMaxListeners } from 'node:events';
-import type { Logger } from '../../logging/logger.js';
+import { keepsBalancer, sourceShardOf, swapsOf } from '../../store/reversal.js';
+import type { TaskRecord } from '../../store/task-record.js';
 import { planOf, readStartCatalog } from '../migration/migration-catalogs.js';
+import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
+import { IdleTasks } from '../migration/migration-view.js';
+import { recreateCapped } from './copy-plans.js';
 import { followCommit, followSeal } from './follow-commit.js';
+import { followedCatalog } from './followed-collections.js';
+import { SyncPipeline } from './sync-pipeline.js';
+import { taskCollection, taskCollections } from './task-collections.js';
+import { DdlFollower, type DdlSource, type JournalPosition } from './task-ddl.js';
+import { VerifiedTask } from './verification-task.js';
 
 /**
  * Syncs this process's tasks until the opening of the destination is decided.

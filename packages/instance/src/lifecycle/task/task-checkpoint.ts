@@ -1,17 +1,17 @@
-import { checkTaskWrite, type TaskTotals } from '../../store/state-rules.js';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import { earlier } from '../../apply/apply-workers.js';
+import type { Clock } from '../../async/clock.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
+import { SessionFence } from '../../store/fence.js';
+import { FencedWriter } from '../../store/fenced-writer.js';
 import type { RereadSet } from '../../store/reread-set.js';
+import { checkTaskWrite, type RisingTotals } from '../../store/state-rules.js';
+import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import type { Runtime } from '../migration/runtime.js';
+import type { ApplyStage } from './apply-stage.js';
 import type { TaskTables } from './followed-collections.js';
 import { copyStats, storedHotDocuments } from './task-stats.js';
-import type { ApplyStage } from './apply-stage.js';
-import type { Clock } from '../../async/clock.js';
-import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
-import type { ClusterClient } from '../../cluster/node-client.js';
-import { FencedWriter } from '../../store/fenced-writer.js';
-import { SessionFence } from '../../store/fence.js';
 
 /** The owner confirms its epoch at least this often, even when nothing changes. */
 const confirm_ms = 10_000;
@@ -142,7 +142,7 @@ const unconfirmedMax_ms = 10 * 60_000;
 export class OwnedRecord {
   #confirmed_ms: number;
   /** What is stored, as far as the rules of the state ask. */
-  readonly #stored: TaskTotals;
+  readonly #stored: RisingTotals;
 
   constructor(
     private readonly records: TaskRecords,

@@ -1,10 +1,10 @@
 import type { CopyOrderReason } from '@convoy/api/contract/copy-order';
-import { ChunkMap, type KeySource, shardKeyFields } from '../../bson/shard-key.js';
 import { compareRaw } from '../../bson/order.js';
 import { findValue, maxKey, minKey } from '../../bson/scan.js';
+import { ChunkMap, type KeySource, shardKeyFields } from '../../bson/shard-key.js';
 import { cappedWithFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
-import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
+import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import { isCollated, taskBoundsOf } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import type { OrderWish } from '../../copy/plan-copy.js';
@@ -50,12 +50,12 @@ export interface OrderChoice {
 /** The collections in which a sync task takes part, largest first. */
 export function taskCollections(
   followed: readonly FollowedEntry[],
-  taskId: string,
+  shardId: string,
   source: ClusterClient,
   choice: TaskChoice,
   keepsBalancer = false,
 ): TaskCollection[] {
-  const shared = followed.flatMap((one) => taskCollection(one, taskId, source, choice, keepsBalancer) ?? []);
+  const shared = followed.flatMap((one) => taskCollection(one, shardId, source, choice, keepsBalancer) ?? []);
   return shared.sort((a, b) => b.sizeBytes - a.sizeBytes);
 }
 
@@ -64,11 +64,12 @@ export function taskCollections(
  * With direct access the task takes part if its shard holds documents of the collection: it has a chunk of it, or is
  * the primary shard of an unsharded one.
  * Through the router the task has a range of the `_id`s of every large collection, and a part of the small ones.
+ * @param shardId of the present source: the shard that the task reads
  * @param keepsBalancer whether chunks may move at any time
  */
 export function taskCollection(
   followed: FollowedEntry,
-  taskId: string,
+  shardId: string,
   source: ClusterClient,
   choice: TaskChoice,
   keepsBalancer = false,
@@ -76,9 +77,9 @@ export function taskCollection(
   if (followed.entry.type !== 'collection') return null;
   const described = describe(followed, source, choice);
   if (source.access !== 'direct')
-    return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, described, keepsBalancer);
-  return holdsDocuments(followed.entry, taskId, source)
-    ? { ...ofShard(followed, taskId, described), orderWish: orderWish(followed.entry, described, choice) }
+    return ofRouterTask(followed, source.shardIds.indexOf(shardId), source, described, keepsBalancer);
+  return holdsDocuments(followed.entry, shardId, source)
+    ? { ...ofShard(followed, shardId, described), orderWish: orderWish(followed.entry, described, choice) }
     : null;
 }
 

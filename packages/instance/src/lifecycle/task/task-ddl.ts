@@ -1,18 +1,18 @@
-import type { DdlChange } from '../../store/ddl-journal.js';
-import { runTogether } from '../../async/together.js';
-import { Condition } from '../../async/waiting.js';
-import type { Journalled } from '../migration/migration-watch.js';
-import type { SyncPipeline } from './sync-pipeline.js';
 import type { ApplyWorkers } from '../../apply/apply-workers.js';
 import type { EventDispatcher } from '../../apply/event-dispatcher.js';
-import type { CopyPlans } from './copy-plans.js';
+import { runTogether } from '../../async/together.js';
+import { Condition } from '../../async/waiting.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { Copier } from '../../copy/copier.js';
 import type { Rereader } from '../../reread/rereader.js';
+import type { DdlChange } from '../../store/ddl-journal.js';
 import type { RereadSet } from '../../store/reread-set.js';
 import type { TaskStorage } from '../../store/task-storage.js';
-import { type FollowedEntry, resultOf, type TaskTables } from './followed-collections.js';
+import type { Journalled } from '../migration/migration-watch.js';
 import type { UnknownCollections } from './apply-stage.js';
+import type { CopyPlans } from './copy-plans.js';
+import { type FollowedEntry, resultOf, type TaskTables } from './followed-collections.js';
+import type { SyncPipeline } from './sync-pipeline.js';
 
 /** Where a sync task learns of DDL changes. */
 export interface DdlSource {

@@ -1,13 +1,20 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
+import { type HotDocument, hottest } from '@convoy/api/contract/hot-documents';
 import type { WritesAbove } from '../../apply/events-ahead.js';
 import type { HotDocument as HotTaskDocument } from '../../apply/hot-documents.js';
 import type { SourceWrites } from '../../apply/recent-writes.js';
+import { retryingFor } from '../../async/retry.js';
+import { restoredValue, storedValue } from '../../bson/sent-value.js';
 import { secondsOf } from '../../cluster/cluster-time.js';
+import { asUnavailable } from '../../cluster/connection-failure.js';
+import type { InstanceConfig } from '../../config/instance-schema.js';
+import { engineFailures } from '../../store/fenced-writer.js';
+import { Metadata } from '../../store/metadata.js';
 import type { Partition, PartitionState } from '../../store/partition.js';
-import { type HotDocument, hottest } from '@convoy/api/contract/hot-documents';
-import { storedValue } from '../../bson/sent-value.js';
-import type { StoredHotDocument } from '../../store/task-record.js';
+import { type StoredHotDocument, TaskRecords } from '../../store/task-record.js';
+import { idJson } from '../../verify/standalone/described-mismatch.js';
+import { type ClusterName, connectConfigured } from '../migration/clusters.js';
 import type { MigrationView } from '../migration/migration-view.js';
-import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 
 /** The stats of a sync task, for progress. */
 export interface TaskStats {
@@ -114,3 +121,44 @@ export const offeredLagMax_seconds = 2 * steadyLagMax_seconds;
 
 /** A new partition waits while the stream reader is further behind the source than this. */
 export const readBehindMax_seconds = 60;
+
+/** An operator waits: a longer failure ends the command. */
+const retry_ms = 30_000;
+
+/** A hot document with its `_id` as extended JSON; null for a long one. */
+export interface IdentifiedHotDocument extends HotDocument {
+  _id: unknown;
+}
+
+/**
+ * The hot documents of all tasks as of their last checkpoints, read from the metadata database.
+ * @param destination the cluster that is migrated to
+ * @throws ConvoyError `destinationUnavailable`, what else connecting throws
+ */
+export async function readHotDocuments(
+  config: InstanceConfig,
+  destination: ClusterName,
+  signal: AbortSignal,
+): Promise<IdentifiedHotDocument[]> {
+  const cluster = await connectConfigured(config, destination, 'router', signal).catch((error: unknown) => {
+    throw asUnavailable('destination', destination, error);
+  });
+  try {
+    const metadata = new Metadata(cluster.router, retryingFor(retry_ms, engineFailures));
+    const tasks = await new TaskRecords(metadata).readAll(signal);
+    return hottest(
+      tasks.map(({ hotDocuments = [] }) =>
+        hotDocuments.map(({ namespace, document, changesPerSecond, workerPercent, appliedBy, id }) => ({
+          namespace,
+          document,
+          changesPerSecond,
+          workerPercent,
+          appliedBy,
+          _id: id === null ? null : idJson(restoredValue(id)),
+        })),
+      ),
+    );
+  } finally {
+    await cluster.close();
+  }
+}

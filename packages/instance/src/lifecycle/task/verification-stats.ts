@@ -1,12 +1,12 @@
-import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
-import type { VerificationPhase } from '@convoy/api/contract/verification';
-import type { LastingDifferences, TaskVerification } from '../../store/task-record.js';
-import type { TaskVerifier } from '../../verify/embedded/task-verifier.js';
-import type { Side } from '../../verify/compare/sides.js';
 import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
+import type { VerificationPhase } from '@convoy/api/contract/verification';
 import { nameSome } from '../../catalog/name-some.js';
+import type { LastingDifferences, TaskVerification } from '../../store/task-record.js';
+import type { Side } from '../../verify/compare/sides.js';
 import { rereadsMax } from '../../verify/embedded/stored-mismatch.js';
+import type { TaskVerifier } from '../../verify/embedded/task-verifier.js';
 import { offeredLagMax_seconds } from './task-stats.js';
 
 /** The stats of one sync task's verifier. */

@@ -1,20 +1,20 @@
 import type { Binary, Timestamp } from 'mongodb';
+import { runTogether } from '../../async/together.js';
+import { SerialQueue } from '../../async/waiting.js';
 import { restoredValue } from '../../bson/sent-value.js';
 import { expires } from '../../catalog/collection-options.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
-import { SerialQueue } from '../../async/waiting.js';
-import { runTogether } from '../../async/together.js';
 import type { TaskVerification } from '../../store/task-record.js';
 import { VerificationStorage } from '../../store/verification-storage.js';
 import { TaskVerifier } from '../../verify/embedded/task-verifier.js';
 import type { VerifierDependencies } from '../../verify/embedded/verification-plan.js';
-import { VerificationReadiness, type VerificationStats, verificationStats } from './verification-stats.js';
-import { type MigrationDependencies, wakeSource } from '../migration/migration-dependencies.js';
-import type { SyncPipeline } from './sync-pipeline.js';
-import { copyOfKey, ObservedMigration } from './observed-migration.js';
-import { noteDifferences } from '../migration/mismatches.js';
 import { readCommittedCatalog } from '../migration/migration-catalogs.js';
+import { type MigrationDependencies, wakeSource } from '../migration/migration-dependencies.js';
+import { noteDifferences } from '../migration/mismatches.js';
+import { copyOfKey, ObservedMigration } from './observed-migration.js';
+import type { SyncPipeline } from './sync-pipeline.js';
+import { VerificationReadiness, type VerificationStats, verificationStats } from './verification-stats.js';
 
 /** Interval of storing a verifier's stats; other changes are stored at once. */
 const save_ms = 1_000;

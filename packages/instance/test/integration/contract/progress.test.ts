@@ -1,7 +1,7 @@
 import { type Progress, progressSchema } from '@convoy/api/contract/progress';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
-import { readHotDocuments } from '../../../src/lifecycle/commands/hot-documents.js';
+import { readHotDocuments } from '../../../src/lifecycle/task/task-stats.js';
 import { Fixture } from './fixture.js';
 import { canGoBack } from './releases.js';
 import type { ServedInstance } from './served-instance.js';

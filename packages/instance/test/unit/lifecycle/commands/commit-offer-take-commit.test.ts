@@ -1,7 +1,6 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { describe, expect, it } from 'vitest';
-import { CommitDeadline } from '../../../../src/lifecycle/commands/take-commit.js';
-import { CommitOffer } from '../../../../src/lifecycle/commands/commit-offer.js';
+import { CommitDeadline, CommitOffer } from '../../../../src/lifecycle/commands/commit-offer.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { viewWith } from '../../model/migration-state.js';
 import { untilAborted } from '../../model/scheduler.js';

@@ -2,7 +2,7 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { MongoServerError } from 'mongodb';
 import { expect, it } from 'vitest';
-import { releaseSource } from '../../../../src/lifecycle/run/run-failure.js';
+import { releaseSource } from '../../../../src/lifecycle/run/own-tasks.js';
 import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { depsWith } from '../../model/deps-with.js';
 import { viewWith } from '../../model/migration-state.js';

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { expect, it } from 'vitest';
-import { recordFailure } from '../../../../src/lifecycle/run/run-failure.js';
+import { recordFailure } from '../../../../src/lifecycle/run/own-tasks.js';
 import { never } from '../../model/parts.js';
 import { only } from '../../../../../../test/only.js';
 import type { MigrationRecords } from '../../../../src/store/migration-record.js';

@@ -1,7 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MissedCommands } from '../../../../src/lifecycle/commands/missed-commands.js';
+import { MissedCommands } from '../../../../src/lifecycle/commands/fleet-command.js';
 import { createLogger } from '../../../../src/logging/logger.js';
 import type { FleetCommands } from '../../../../src/store/fleet-commands.js';
 import { viewWith } from '../../model/migration-state.js';
