@@ -74,6 +74,9 @@ export const notWalked: readonly NotWalked[] = [
     ['npx @convoy/cli coordinator --redis redis://127.0.0.1:6379', 'scripts/packages/check.mjs'],
   ]),
   ...at('packages/instance/README.md', registry, [['npx @convoy/cli instance --help', 'scripts/packages/check.mjs']]),
+  ...at('packages/probes/README.md', registry, [
+    ['npx @convoy/cli probe --help', 'packages/cli/test/integration/commands/probe.test.ts'],
+  ]),
   ...at('packages/simulator/README.md', registry, [['npx @convoy/simulator --shards 3 --port 27117 --version 7.0']]),
 ];
 
