@@ -40,11 +40,12 @@ const nextPhase: Readonly<Record<MigrationPhase, MigrationPhase>> = {
 /** In the order of one direction; the conditions of the writes refuse the way back. */
 const order: readonly MigrationPhase[] = ['starting', 'syncing', 'committing', 'opening', 'committed'];
 
-/** What of a migration a leader knows for certain: as it took over, with its own writes since. */
-export type LedState = Pick<
-  MigrationRecord,
-  'phase' | 'leaderEpoch' | 'startTime' | 'commit' | 'verification' | 'canWrite'
->;
+/**
+ * What of a migration a leader knows for certain: as it took over, with its own writes since. Records of earlier
+ * releases may lack a field.
+ */
+export type LedState = Pick<MigrationRecord, 'phase' | 'leaderEpoch'> &
+  Partial<Pick<MigrationRecord, 'startTime' | 'commit' | 'verification'>>;
 
 /** Checks a write of the leader. Writes that would set the record back are none of its concern: they match nothing. */
 export function checkLedWrite(known: LedState, set: Partial<MigrationRecord>): void {
@@ -52,9 +53,9 @@ export function checkLedWrite(known: LedState, set: Partial<MigrationRecord>): v
   const isBack = order.indexOf(phase) < order.indexOf(known.phase) && phase !== 'reversing';
   const isNext = phase === known.phase || phase === nextPhase[known.phase];
   requireRule(isNext || isBack, 'phaseFollows', `${known.phase}, ${phase}`);
-  if (startTime && known.startTime !== null && phase !== 'reversing')
+  if (startTime && known.startTime && phase !== 'reversing')
     requireRule(startTime.equals(known.startTime), 'startTimeStays', phase);
-  if (commit && phase !== 'reversing') checkRound(known.commit, commit);
+  if (commit && phase !== 'reversing') checkRound(known.commit ?? null, commit);
   if (verification) {
     const before = known.verification?.number ?? 0;
     requireRule(verification.number > before, 'comparisonsRise', `${before}, ${verification.number}`);

@@ -43,6 +43,18 @@ describe('a recorded migration', () => {
   });
 });
 
+it('a write of the leader that breaks a rule of the state is not sent', async () => {
+  await records.begin(migration, never);
+  const epoch = await records.takeLeaderEpoch(never);
+  await expect(records.openAsLeader(epoch, never)).rejects.toMatchObject({
+    error: 'internalError',
+    errorDescription: expect.stringContaining('phaseFollows: starting, opening') as string,
+  });
+  await expect(records.updateAsLeader(epoch, { phase: 'committed' }, never)).rejects.toThrow('phaseFollows');
+  expect(await records.read(never)).toMatchObject({ phase: 'starting' });
+  await expect(records.updateAsLeader(epoch, { phase: 'syncing' }, never)).resolves.toBeUndefined();
+});
+
 describe('a process of a migration that was cleaned up', () => {
   it('neither opens the destination of the next one nor writes as its leader', async () => {
     await records.begin({ ...migration, firstEpoch: 100 }, never);

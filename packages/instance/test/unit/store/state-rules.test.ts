@@ -13,7 +13,7 @@ import {
 const at = (time: number) => timestampOf(BigInt(time));
 
 function led(state: Partial<LedState> = {}): LedState {
-  return { phase: 'committing', leaderEpoch: 1, startTime: at(1), commit: null, canWrite: false, ...state };
+  return { phase: 'committing', leaderEpoch: 1, startTime: at(1), commit: null, ...state };
 }
 
 function roundOf(round: number, time: number, catalogEpoch: number | null = null): CommitRound {
