@@ -5,8 +5,7 @@ import type { VerifyOrder, VerifyResult } from './verify-order.js';
 import type { ClusterClient, RawBatch, RawCursor } from '@convoy/instance/cluster/node-client';
 import { rangesOf } from '../copy/loop-order.js';
 import { systemClock } from '@convoy/instance/async/clock';
-import { compareClusters } from '@convoy/instance/verify/standalone/compare-clusters';
-import type { ComparisonPhase } from '@convoy/instance/verify/standalone/comparison-dependencies';
+import { compareClusters, type ComparisonPhase } from '@convoy/instance/verify/standalone/compare-clusters';
 import { ComparisonState } from '@convoy/instance/verify/standalone/comparison-state';
 
 /** Settings of `convoy verify`, but without waiting for a late destination. */

@@ -1,6 +1,5 @@
 import type { DescribedCluster, EndedComparison } from '@convoy/instance/process/comparison';
-import type { ComparisonFilter } from '@convoy/instance/verify/standalone/compare-clusters';
-import type { ComparisonOptions } from '@convoy/instance/verify/standalone/comparison-dependencies';
+import type { ComparisonFilter, ComparisonOptions } from '@convoy/instance/verify/standalone/compare-clusters';
 import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
 import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quantity';
 import { mismatchLine, skippedLine, verdictLine } from './verify-lines.js';

@@ -13,8 +13,9 @@ import {
   type ComparisonFilter,
   comparisonIdentity,
   type ComparisonOutcome,
+  type ComparisonOptions,
+  type ComparisonPhase,
 } from '../verify/standalone/compare-clusters.js';
-import type { ComparisonOptions, ComparisonPhase } from '../verify/standalone/comparison-dependencies.js';
 import { ComparisonState, type ComparisonTotals } from '../verify/standalone/comparison-state.js';
 import type { DescribedMismatch } from '../verify/standalone/described-mismatch.js';
 

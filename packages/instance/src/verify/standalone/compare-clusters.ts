@@ -1,17 +1,47 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '@convoy/api/contract/canonical-json';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { StartRequest } from '@convoy/api/contract/start-request';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Clock } from '../../async/clock.js';
+import type { Retrying } from '../../async/retry.js';
 import { compileNamespaceFilter } from '../../catalog/namespace-filter.js';
 import { compileNamespaceRemap, refuseUnmappable } from '../../catalog/namespace-remap.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
-import { comparePartitions } from './compare-partitions.js';
-import { comparesShardKeys, type DdlOutcome, finalDefinitions, readReports } from './final-definitions.js';
+import type { ProofRule } from '../compare/check-again.js';
 import { knownTimes } from '../compare/sides.js';
-import type { ComparisonDependencies } from './comparison-dependencies.js';
+import { firstGeneration, laterGenerations } from './generations.js';
 import { planComparison } from './comparison-plan.js';
-import type { ComparisonTotals } from './comparison-state.js';
-import { laterGenerations } from './later-generations.js';
+import type { ComparisonState, ComparisonTotals } from './comparison-state.js';
+import { comparesShardKeys, type DdlOutcome, finalDefinitions, readReports } from './final-definitions.js';
+
+/** The current phase of a comparison. */
+export type ComparisonPhase = 'planning' | 'comparing' | 'checking again' | 'comparing definitions';
+
+/** Options of a comparison. */
+export interface ComparisonOptions {
+  rule: ProofRule;
+  /** Maximum number of later checks; a document that still differs then, and kept changing, stays undecided. */
+  generationsMax: number;
+  /** Partitions compared at once. */
+  readers: number;
+  /** Interval at which the progress of a partition is recorded. */
+  record_ms: number;
+  /** False: the destination intentionally has other shard keys. */
+  shardKeys: boolean;
+}
+
+/** Dependencies of the parts of a comparison. */
+export interface ComparisonDependencies {
+  source: ClusterClient;
+  destination: ClusterClient;
+  state: ComparisonState;
+  options: ComparisonOptions;
+  clock: Clock;
+  retrying: Retrying;
+  /** Called when a phase starts. */
+  entered: (phase: ComparisonPhase) => void;
+  signal: AbortSignal;
+}
 
 /** Options of the start request that decide which namespaces are compared, and under which names. */
 export type ComparisonFilter = Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces' | 'namespaceRemap'>;
@@ -84,7 +114,7 @@ export async function compareClusters(
   }
   deps.entered('comparing');
   // Reads after these times see every write that was acknowledged before now.
-  await comparePartitions(deps, await knownTimes(deps, deps.signal));
+  await firstGeneration(deps, await knownTimes(deps, deps.signal));
   deps.entered('checking again');
   await laterGenerations(deps);
   deps.entered('comparing definitions');

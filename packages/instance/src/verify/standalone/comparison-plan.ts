@@ -9,7 +9,8 @@ import type { CatalogReport } from '../../catalog/read-catalog.js';
 import { isUnordered } from '../../catalog/task-bounds.js';
 import type { Namespace, ClusterClient } from '../../cluster/node-client.js';
 import { evenBounds, sampleIdsOrNone } from '../../cluster/sample-ids.js';
-import type { Sides } from '../compare/sides.js';
+import { type Lookup, lookupsOn } from '../compare/find-documents.js';
+import type { KnownTimes, Sides } from '../compare/sides.js';
 
 /** A collection that is on both sides. */
 export interface ComparedCollection {
@@ -46,6 +47,15 @@ export interface ComparisonPartition {
 /** The collection's namespace on each side. */
 export function namesOf(collection: ComparedCollection): Sides<Namespace> {
   return { source: collection, destination: collection.destination };
+}
+
+/** Where both sides of a collection are looked up. */
+export function lookupSides(
+  deps: Sides<ClusterClient> & { signal: AbortSignal },
+  collection: ComparedCollection,
+  times: KnownTimes,
+): Sides<Lookup> {
+  return lookupsOn(deps, namesOf(collection), times, deps.signal);
 }
 
 /** What to compare: fixed at the start of a comparison. */

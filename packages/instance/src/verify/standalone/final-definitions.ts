@@ -18,8 +18,8 @@ import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
 import { knownTimes, type Side, type Sides } from '../compare/sides.js';
-import { type ComparisonDependencies, lookupSides } from './comparison-dependencies.js';
-import type { ComparisonPlan } from './comparison-plan.js';
+import type { ComparisonDependencies } from './compare-clusters.js';
+import { type ComparisonPlan, lookupSides } from './comparison-plan.js';
 
 /** An object that both sides have, and whose documents were not compared. */
 interface NotCompared {

@@ -10,8 +10,9 @@ import {
   compareClusters,
   type ComparisonFilter,
   type ComparisonOutcome,
+  type ComparisonOptions,
+  type ComparisonPhase,
 } from '../../../src/verify/standalone/compare-clusters.js';
-import type { ComparisonOptions, ComparisonPhase } from '../../../src/verify/standalone/comparison-dependencies.js';
 import { ComparisonState } from '../../../src/verify/standalone/comparison-state.js';
 import type { DescribedMismatch } from '../../../src/verify/standalone/described-mismatch.js';
 import { openTestCluster, type TestCluster } from '../catalog/clusters.js';

@@ -6,14 +6,10 @@ import { afterAll, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { looksForProof } from '../../../src/verify/compare/check-again.js';
 import { knownTimes } from '../../../src/verify/compare/sides.js';
-import { comparePartitions } from '../../../src/verify/standalone/compare-partitions.js';
-import type {
-  ComparisonDependencies,
-  ComparisonOptions,
-} from '../../../src/verify/standalone/comparison-dependencies.js';
+import { firstGeneration, laterGenerations } from '../../../src/verify/standalone/generations.js';
+import type { ComparisonDependencies, ComparisonOptions } from '../../../src/verify/standalone/compare-clusters.js';
 import type { ComparisonPlan } from '../../../src/verify/standalone/comparison-plan.js';
 import { ComparisonState } from '../../../src/verify/standalone/comparison-state.js';
-import { laterGenerations } from '../../../src/verify/standalone/later-generations.js';
 import { evenly } from './evenly.js';
 import { Killed, LivePair } from './live-pair.js';
 
@@ -71,7 +67,7 @@ async function compare(
     };
     if (state.plan === null) await state.begin('identity', 0, planOf(pair.options.documents, 4));
     try {
-      await comparePartitions(deps, await knownTimes(deps, deps.signal));
+      await firstGeneration(deps, await knownTimes(deps, deps.signal));
       await laterGenerations(deps);
     } catch (error) {
       if (!(error instanceof Killed)) throw error;
