@@ -234,8 +234,8 @@ export const checkpointHazards: readonly Hazard[] = [
         takesOut: 'the counting of later events, which would fill the memory',
         file: instance('apply/events-ahead.ts'),
         symbol: 'push',
-        find: 'event.event.time > this.#countedAbove) {',
-        replace: 'event.event.time > this.#countedAbove && bytes < 0) {',
+        find: 'event.event.time > this.#countsAfter) {',
+        replace: 'event.event.time > this.#countsAfter && bytes < 0) {',
         tests: [
           instanceTest(
             'apply/event-dispatcher-limits.test.ts',

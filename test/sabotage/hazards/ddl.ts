@@ -52,9 +52,9 @@ export const ddlHazards: readonly Hazard[] = [
       {
         takesOut: 'the DDL watermark, as a bound of routing',
         file: instance('apply/event-dispatcher.ts'),
-        symbol: 'limit',
-        find: 'return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;',
-        replace: 'return this.#ceiling ?? below + 2n ** 60n;',
+        symbol: 'latestRoutable',
+        find: 'return this.#routesUpTo !== null && this.#routesUpTo < below ? this.#routesUpTo : below;',
+        replace: 'return this.#routesUpTo ?? below + 2n ** 60n;',
         tests: [
           instanceTest(
             'apply/event-dispatcher-limits.test.ts',

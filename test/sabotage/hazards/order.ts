@@ -318,8 +318,8 @@ export const orderHazards: readonly Hazard[] = [
       {
         takesOut: 'the limit of what is routed at the commit time',
         file: instance('apply/event-dispatcher.ts'),
-        symbol: 'limit',
-        find: 'return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;',
+        symbol: 'latestRoutable',
+        find: 'return this.#routesUpTo !== null && this.#routesUpTo < below ? this.#routesUpTo : below;',
         replace: 'return below;',
         tests: [
           instanceTest(

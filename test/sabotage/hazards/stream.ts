@@ -31,7 +31,7 @@ export const streamHazards: readonly Hazard[] = [
         replace: '',
         tests: [
           instanceTest('apply/event-dispatcher.test.ts', 're-reads the deltas of repeated times'),
-          instanceTest('apply/event-dispatcher.test.ts', 'does not hold events above the ceiling twice'),
+          instanceTest('apply/event-dispatcher.test.ts', 'does not hold events after the commit time twice'),
         ],
       },
     ],

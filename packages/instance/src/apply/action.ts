@@ -29,7 +29,7 @@ export type Action =
   | { kind: 'delete'; filter: Uint8Array };
 
 /** An event without exact action: its document is re-read. */
-export interface RereadRequest {
+export interface RereadAction {
   kind: 'reread';
   reason: RereadReason;
 }
@@ -46,7 +46,7 @@ export function actionOf(
   event: ChangeEvent,
   collection: SyncedCollection,
   bounds: ReplayBounds,
-): Action | RereadRequest {
+): Action | RereadAction {
   // The change of an orphan must not reach the live document with the same key.
   if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'reread', reason: 'orphanEvent' };
   // Only a server says whether the document matches now: it joins or leaves the destination, or stays as it is.
@@ -103,7 +103,7 @@ function wholeDocument(
   event: ChangeEvent,
   collection: SyncedCollection,
   kind: 'insert' | 'upsert',
-): Action | RereadRequest {
+): Action | RereadAction {
   const document = event.fullDocument;
   if (document === null) return { kind: 'reread', reason: 'inexactDelta' };
   const key = collection.destinationKey;
@@ -114,7 +114,7 @@ function wholeDocument(
   return { kind: hasZeroTimestamp(document) ? 'upsert' : kind, document, filter };
 }
 
-function replacement(event: ChangeEvent, collection: SyncedCollection): Action | RereadRequest {
+function replacement(event: ChangeEvent, collection: SyncedCollection): Action | RereadAction {
   const action = wholeDocument(event, collection, 'upsert');
   if (action.kind === 'reread' || collection.destinationKey.length === 0) return action;
   // Without a shard key on the source the event's key is `_id` alone and does not show the old shard key values.
@@ -122,7 +122,7 @@ function replacement(event: ChangeEvent, collection: SyncedCollection): Action |
   return sameBytes(before, action.filter) ? action : { kind: 'reread', reason: 'shardKeyChange' };
 }
 
-function update(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | RereadRequest {
+function update(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | RereadAction {
   if (event.time <= bounds.watermark) return { kind: 'reread', reason: 'replayedDelta' };
   if (bounds.readEnd !== null && event.time <= bounds.readEnd) {
     if (event.inTransaction) return { kind: 'reread', reason: 'preparedTransaction' };

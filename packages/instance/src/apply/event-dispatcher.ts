@@ -6,7 +6,7 @@ import type { PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection, SyncedCollections } from '../store/synced-collection.js';
 import type { ReplayBounds } from './action.js';
 import { parseEvent, type StreamEvent } from './event.js';
-import { EventsAhead, type WritesAbove } from './events-ahead.js';
+import { EventsAhead, type StreamLateWrites } from './events-ahead.js';
 import type { ApplyWorkers } from './apply-workers.js';
 import type { RecentWrites } from './recent-writes.js';
 import type { StreamStep } from './change-stream-reader.js';
@@ -37,14 +37,14 @@ export class EventDispatcher {
   #position: bigint;
   #commitTime: bigint | null = null;
   /** Nothing later is routed: the commit time, or the latest event routed before it was known. */
-  #ceiling: bigint | null = null;
+  #routesUpTo: bigint | null = null;
   #isSealed = false;
   /** Nothing at or above it is routed: DDL changes there may not be known yet. */
   #ddlWatermark: bigint;
   readonly #ahead: EventsAhead;
   #readBelow: bigint;
-  /** Changes above the commit time that were routed before it was known. */
-  #routedAbove = 0;
+  /** Late writes that were routed before the commit time was known. */
+  #lateRouted = 0;
   /** Time of the latest routed change of migrated data. */
   #lastWrite: bigint;
   /** Time of the latest routed event. */
@@ -97,45 +97,43 @@ export class EventDispatcher {
     return this.#lastWrite;
   }
 
-  /** Changes of migrated data above the commit time, as far as they are read. */
-  get writesAboveCeiling(): WritesAbove {
+  /** Late writes, as far as they are read. */
+  get lateWrites(): StreamLateWrites {
     if (this.#commitTime === null) return { writes: 0, createsAndDrops: 0, deletedIn: new Set() };
-    const above = this.#ahead.writesAbove(this.#commitTime);
-    return { ...above, writes: this.#routedAbove + above.writes };
+    const waiting = this.#ahead.lateWrites(this.#commitTime);
+    return { ...waiting, writes: this.#lateRouted + waiting.writes };
   }
 
   /**
-   * Whether all events that may have been applied before a restart are read again: then writes above a ceiling are
-   * counted.
+   * Whether all events that may have been applied before a restart are read again: then late writes are counted.
    */
   get readAgain(): boolean {
     return this.#readBelow > this.deps.watermark;
   }
 
-  /** Whether all events that may have been applied before a restart are routed again, up to the ceiling. */
+  /** Whether all events that may have been applied before a restart are routed again, up to the commit time. */
   get replayed(): boolean {
-    return this.#position >= this.deps.watermark || (this.#ceiling !== null && this.#position >= this.#ceiling);
+    return this.#position >= this.deps.watermark || (this.#routesUpTo !== null && this.#position >= this.#routesUpTo);
   }
 
   /**
-   * Sets the commit time: nothing later is routed until a later one is set. Later events already routed count as above
-   * it.
+   * Sets the commit time: nothing later is routed until a later one is set. Later events already routed count as late.
    */
-  setCeiling(time: bigint): void {
+  setCommitTime(time: bigint): void {
     if (this.#commitTime !== null && time <= this.#commitTime) return;
     if (this.#isSealed) throw new Error('a commit time above the sealed one');
     this.#commitTime = time;
-    this.#ceiling = time > this.#latest ? time : this.#latest;
-    this.#routedAbove = this.#lastWrite > time ? 1 : 0;
+    this.#routesUpTo = time > this.#latest ? time : this.#latest;
+    this.#lateRouted = this.#lastWrite > time ? 1 : 0;
     this.#routeAhead();
     this.#advance();
   }
 
-  /** No later commit time follows: the events above it are only counted. They come for as long as servers expire. */
+  /** No later commit time follows: later events are only counted. They come for as long as servers expire. */
   seal(): void {
-    if (this.#ceiling === null) return;
+    if (this.#routesUpTo === null) return;
     this.#isSealed = true;
-    this.#ahead.countAbove(this.#ceiling);
+    this.#ahead.countLate(this.#routesUpTo);
   }
 
   /** Raises the DDL watermark: all DDL changes below it are known and handled. A smaller time changes nothing. */
@@ -177,15 +175,15 @@ export class EventDispatcher {
   }
 
   /** The latest time that may be routed. */
-  #limit(): bigint {
+  #latestRoutable(): bigint {
     const below = this.#ddlWatermark - 1n;
-    return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;
+    return this.#routesUpTo !== null && this.#routesUpTo < below ? this.#routesUpTo : below;
   }
 
   #routeOrKeep(bytes: Uint8Array): void {
     const event = parseEvent(bytes);
     if (event.kind === 'data') this.#countWrite(event);
-    if (this.#ahead.length === 0 && event.event.time <= this.#limit()) this.#routeOne(event);
+    if (this.#ahead.length === 0 && event.event.time <= this.#latestRoutable()) this.#routeOne(event);
     else if (this.#isOfInterest(event))
       this.#ahead.push(event, event.kind === 'data' ? event.event.bytes : bytes.length, this.#isWrite(event));
   }
@@ -205,8 +203,9 @@ export class EventDispatcher {
   }
 
   #routeAhead(): void {
-    const limit = this.#limit();
-    for (let event = this.#ahead.shift(limit); event !== null; event = this.#ahead.shift(limit)) this.#routeOne(event);
+    const latest = this.#latestRoutable();
+    for (let event = this.#ahead.shift(latest); event !== null; event = this.#ahead.shift(latest))
+      this.#routeOne(event);
   }
 
   /** Ignores DDL events: they come from the journal, since a task's stream shows only its own shard's part of them. */
@@ -236,9 +235,9 @@ export class EventDispatcher {
 
   #advance(): void {
     const read = this.#readBelow - 1n;
-    // Never beyond the limit: a read may see a prepared transaction earlier than its event's time.
-    const limit = this.#limit();
-    const position = limit < read ? limit : read;
+    // Never beyond what may be routed: a read may see a prepared transaction earlier than its event's time.
+    const latest = this.#latestRoutable();
+    const position = latest < read ? latest : read;
     if (position > this.#position) this.#position = position;
     this.moved.changed();
   }
@@ -251,7 +250,7 @@ export class EventDispatcher {
     }
     if (!isOwned(event, collection)) return;
     if (event.time > this.#lastWrite) this.#lastWrite = event.time;
-    if (this.#commitTime !== null && event.time > this.#commitTime) this.#routedAbove += 1;
+    if (this.#commitTime !== null && event.time > this.#commitTime) this.#lateRouted += 1;
     this.#place(event, collection, false);
   }
 

@@ -13,8 +13,8 @@ import {
 import { tokenUuidPlace } from '../cluster/change-stream.js';
 import type { ChangeEvent, DataOperation } from '../store/change-event.js';
 
-/** A DDL change, or any other event that is not a change of one document. */
-export interface DdlEvent {
+/** Any event that is not a change of one document: a DDL change, or an internal one of a shard. */
+export interface OtherEvent {
   operation: string;
   time: bigint;
   database: string;
@@ -25,7 +25,7 @@ export interface DdlEvent {
 }
 
 export type StreamEvent =
-  { kind: 'data'; event: ChangeEvent; database: string; name: string } | { kind: 'ddlChange'; event: DdlEvent };
+  { kind: 'data'; event: ChangeEvent; database: string; name: string } | { kind: 'other'; event: OtherEvent };
 
 const dataOperations: readonly DataOperation[] = ['insert', 'update', 'replace', 'delete'];
 
@@ -79,7 +79,7 @@ export function parseEvent(bytes: Uint8Array): StreamEvent {
   if (operation === null) {
     const to = fields.to.type === absent ? null : readNamespace(bytes, fields.to);
     return {
-      kind: 'ddlChange',
+      kind: 'other',
       event: { operation: readString(bytes, required(fields, 'operationType')), time, database, name, to },
     };
   }

@@ -15,8 +15,8 @@ interface EventAhead {
   isWrite: boolean;
 }
 
-/** The events above a time, waiting ones and counted ones. */
-export interface WritesAbove {
+/** Late writes as a task's stream shows them: changes after the commit time. */
+export interface StreamLateWrites {
   /** Changes of migrated data and DDL changes of it, without the two below. */
   readonly writes: number;
   /**
@@ -28,7 +28,7 @@ export interface WritesAbove {
   readonly deletedIn: ReadonlySet<string>;
 }
 
-/** `WritesAbove` while it is being counted. */
+/** `StreamLateWrites` while it is being counted. */
 interface Counts {
   writes: number;
   createsAndDrops: number;
@@ -36,14 +36,14 @@ interface Counts {
 }
 
 /**
- * Events that are read but may not be routed yet, in order: at or above the DDL watermark, or above the commit time.
+ * Events that are read but may not be routed yet, in order: at or above the DDL watermark, or after the commit time.
  * Their bytes count in the task's budget. Events of one reply wait together, so that their views waste little memory.
  */
 export class EventsAhead {
   #events: (EventAhead | undefined)[] = [];
   #head = 0;
   /** Later events are never routed: they are counted, and do not wait. Null while any may still be routed. */
-  #countedAbove: bigint | null = null;
+  #countsAfter: bigint | null = null;
   #counted: Counts = { writes: 0, createsAndDrops: 0, deletedIn: new Set() };
 
   constructor(private readonly budget: ByteBudget) {}
@@ -53,7 +53,7 @@ export class EventsAhead {
   }
 
   push(event: StreamEvent, bytes: number, isWrite: boolean): void {
-    if (this.#countedAbove !== null && event.event.time > this.#countedAbove) {
+    if (this.#countsAfter !== null && event.event.time > this.#countsAfter) {
       if (isWrite) countWrite(this.#counted, event);
       return;
     }
@@ -88,21 +88,21 @@ export class EventsAhead {
   }
 
   /**
-   * From here on the events above a time are only counted: their memory would fill the budget. Events that the stream
-   * shows again count twice.
+   * From here on the events after the commit time are only counted: their memory would fill the budget. Events that
+   * the stream shows again count twice.
    */
-  countAbove(time: bigint): void {
-    this.#counted = this.writesAbove(time);
-    this.#countedAbove = time;
-    this.cutFrom(time + 1n);
+  countLate(commitTime: bigint): void {
+    this.#counted = this.lateWrites(commitTime);
+    this.#countsAfter = commitTime;
+    this.cutFrom(commitTime + 1n);
   }
 
-  /** The writes above a time. */
-  writesAbove(time: bigint): Counts {
+  /** The writes after a commit time. */
+  lateWrites(commitTime: bigint): Counts {
     const counts = { ...this.#counted, deletedIn: new Set(this.#counted.deletedIn) };
     for (let index = this.#head; index < this.#events.length; index += 1) {
       const ahead = this.#events[index];
-      if (ahead?.isWrite === true && ahead.event.event.time > time) countWrite(counts, ahead.event);
+      if (ahead?.isWrite === true && ahead.event.event.time > commitTime) countWrite(counts, ahead.event);
     }
     return counts;
   }

@@ -14,7 +14,7 @@ function copyingOf({ collection }: PartitionTable, { scan }: Partition): typeof 
 }
 
 /** A partition that is being copied; `suspend` ends it alone. */
-interface Attempt {
+interface TakenPartition {
   table: PartitionTable;
   partition: Partition;
   suspend: AbortController;
@@ -23,7 +23,7 @@ interface Attempt {
 /** Copies all partitions of a sync task, several at once. Collections may be added and removed meanwhile. */
 export class Copier {
   readonly #changed = new Condition();
-  readonly #attempts = new Map<Partition, Attempt>();
+  readonly #taken = new Map<Partition, TakenPartition>();
   readonly #tables: PartitionTable[];
   /** UUIDs of suspended collections. */
   readonly #suspended = new Set<string>();
@@ -61,8 +61,8 @@ export class Copier {
     this.#changed.changed();
   }
 
-  /** Starts no collection that can only be read after `time`: it would block a reader until a later limit is set. */
-  limitTo(time: bigint): void {
+  /** Starts no collection that can only be read after it: that would block a reader until a later one is set. */
+  setCommitTime(time: bigint): void {
     this.#latest = time;
     this.#changed.changed();
   }
@@ -79,7 +79,7 @@ export class Copier {
   /** Aborts the copy of a collection. Its partitions wait, dirty, until `resume`. */
   suspend(uuid: string): void {
     this.#suspended.add(uuid);
-    for (const { table, suspend } of this.#attempts.values())
+    for (const { table, suspend } of this.#taken.values())
       if (table.collection.uuid === uuid) suspend.abort(new ConvoyError('notReady', 'suspended'));
   }
 
@@ -90,13 +90,13 @@ export class Copier {
 
   /** Whether a reader has the partition, even while its attempt waits to start. */
   isTaken(partition: Partition): boolean {
-    return this.#attempts.has(partition);
+    return this.#taken.has(partition);
   }
 
   /** Resolves once no partition of the collection is being copied and all its writes are answered. */
   async quiet(uuid: string, signal: AbortSignal): Promise<void> {
     await this.#changed.until(
-      () => ![...this.#attempts.values()].some(({ table }) => table.collection.uuid === uuid),
+      () => ![...this.#taken.values()].some(({ table }) => table.collection.uuid === uuid),
       signal,
     );
   }
@@ -106,18 +106,18 @@ export class Copier {
       await this.#changed.until(() => this.#waiting() !== null, stop);
       const next = this.#waiting();
       if (next === null) continue;
-      const attempt = { ...next, suspend: new AbortController() };
-      this.#attempts.set(next.partition, attempt);
+      const taken = { ...next, suspend: new AbortController() };
+      this.#taken.set(next.partition, taken);
       try {
-        await this.#copy(attempt, stop, hard);
+        await this.#copy(taken, stop, hard);
       } finally {
-        this.#attempts.delete(next.partition);
+        this.#taken.delete(next.partition);
         this.#changed.changed();
       }
     }
   }
 
-  async #copy({ table, partition, suspend }: Attempt, stop: AbortSignal, hard: AbortSignal): Promise<void> {
+  async #copy({ table, partition, suspend }: TakenPartition, stop: AbortSignal, hard: AbortSignal): Promise<void> {
     const copy = this.copyOf(table, partition);
     try {
       await copy({ table, partition, deps: this.deps, stop: AbortSignal.any([stop, suspend.signal]), hard });
@@ -146,7 +146,7 @@ export class Copier {
       const table = this.#tables[index];
       if (table === undefined || this.#suspended.has(table.collection.uuid) || this.#isTooLate(table)) continue;
       const partition = table.partitions.find(
-        (each) => each.state === 'waiting' && !each.reopening && !this.#attempts.has(each),
+        (each) => each.state === 'waiting' && !each.reopening && !this.#taken.has(each),
       );
       if (partition !== undefined) return { table, partition };
     }

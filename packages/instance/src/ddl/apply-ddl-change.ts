@@ -5,7 +5,7 @@ import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
 import type { Namespace } from '../cluster/node-client.js';
-import type { DdlChange } from '../store/ddl-journal.js';
+import type { DdlEntry } from '../store/ddl-journal.js';
 import {
   adoptCapped,
   clearName,
@@ -37,7 +37,7 @@ export interface ApplyDdlDependencies extends LedDestination {
  */
 export async function applyDdlChange(
   deps: ApplyDdlDependencies,
-  ddlChange: DdlChange,
+  ddlChange: DdlEntry,
   signal: AbortSignal,
 ): Promise<CatalogEntry | null> {
   const { operation, uuid, to, droppedUuid } = ddlChange;
@@ -94,7 +94,7 @@ async function dropCounterpart(
 }
 
 /** A capped collection may have another UUID than the recorded one. */
-async function adoptConcerned(deps: ApplyDdlDependencies, ddlChange: DdlChange, signal: AbortSignal): Promise<void> {
+async function adoptConcerned(deps: ApplyDdlDependencies, ddlChange: DdlEntry, signal: AbortSignal): Promise<void> {
   const { uuid, droppedUuid, to } = ddlChange;
   const { remap, pairs, destination } = deps;
   const concerned = [uuid, droppedUuid].flatMap((one) => (one === null ? [] : (deps.entryOf(one) ?? [])));

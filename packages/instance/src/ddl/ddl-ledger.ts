@@ -3,7 +3,7 @@ import { Condition, SerialQueue } from '../async/waiting.js';
 import { restoredEntry, storedEntry } from '../catalog/catalog-bytes.js';
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { highestTime } from '../cluster/cluster-time.js';
-import type { DdlChange, DdlJournal, FoundDdlChange } from '../store/ddl-journal.js';
+import type { DdlEntry, DdlJournal, NewDdlEntry } from '../store/ddl-journal.js';
 
 /**
  * The leader's view of the DDL journal, and its only writer. Changes come from the DDL watcher, from sync tasks and
@@ -14,7 +14,7 @@ export class DdlLedger {
   readonly changed = new Condition();
   readonly followed: FollowedCollections;
   readonly #entries: Map<string, CatalogEntry>;
-  readonly #undone: DdlChange[] = [];
+  readonly #undone: DdlEntry[] = [];
   /** The time up to which entries include a collection's changes. */
   readonly #journalledTo = new Map<string, bigint>();
   #known: number;
@@ -30,7 +30,7 @@ export class DdlLedger {
     private readonly journal: Pick<DdlJournal, 'append' | 'finish'>,
     private readonly leaderEpoch: number,
     atStart: readonly CatalogEntry[],
-    ddlChanges: readonly DdlChange[],
+    ddlChanges: readonly DdlEntry[],
   ) {
     const collections = atStart.filter(({ type }) => type === 'collection');
     this.followed = new FollowedCollections(collections);
@@ -53,7 +53,7 @@ export class DdlLedger {
   }
 
   /** The first entry that is not applied. */
-  get next(): DdlChange | undefined {
+  get next(): DdlEntry | undefined {
     return this.#undone[0];
   }
 
@@ -88,7 +88,7 @@ export class DdlLedger {
    * Adds a change to the journal.
    * @param judge returns the change, given what is followed at that point; null for nothing
    */
-  async add(judge: (followed: FollowedCollections) => FoundDdlChange | null, signal: AbortSignal): Promise<void> {
+  async add(judge: (followed: FollowedCollections) => NewDdlEntry | null, signal: AbortSignal): Promise<void> {
     await this.#writing.run(async () => {
       const found = judge(this.followed);
       if (found === null) return;
@@ -116,7 +116,7 @@ export class DdlLedger {
     });
   }
 
-  #takeIn(ddlChange: DdlChange): void {
+  #takeIn(ddlChange: DdlEntry): void {
     this.#journalledTo.set(ddlChange.uuid, ddlChange.time.toBigInt());
     if (ddlChange.droppedUuid !== null) this.#journalledTo.set(ddlChange.droppedUuid, ddlChange.time.toBigInt());
     this.followed.apply(ddlChange);
@@ -124,7 +124,7 @@ export class DdlLedger {
     else this.#settle(ddlChange, ddlChange.entry === null ? null : restoredEntry(ddlChange.entry));
   }
 
-  #settle({ ordinal, uuid, operation, droppedUuid }: DdlChange, result: CatalogEntry | null): void {
+  #settle({ ordinal, uuid, operation, droppedUuid }: DdlEntry, result: CatalogEntry | null): void {
     this.#done = ordinal;
     if (droppedUuid !== null) this.#entries.delete(droppedUuid);
     if (result !== null) {
@@ -163,7 +163,7 @@ export class FollowedCollections {
   }
 
   /** Applies a change. */
-  apply({ operation, uuid, database, name, to, droppedUuid }: FoundDdlChange): void {
+  apply({ operation, uuid, database, name, to, droppedUuid }: NewDdlEntry): void {
     if (droppedUuid !== null) this.remove(droppedUuid);
     this.remove(uuid);
     if (operation !== 'drop') this.#add({ uuid, ...(to ?? { database, name }) });
@@ -188,7 +188,7 @@ export function creationOf(
   followed: FollowedCollections,
   { uuid, database, name }: FollowedCollection,
   time: Timestamp,
-): FoundDdlChange | null {
+): NewDdlEntry | null {
   if (followed.get(uuid) !== undefined) return null;
   return {
     operation: 'create',
@@ -209,13 +209,13 @@ export function absenceOf(
   followed: FollowedCollections,
   collection: FollowedCollection,
   time: Timestamp,
-): FoundDdlChange | null {
+): NewDdlEntry | null {
   if (followed.get(collection.uuid) !== undefined) return null;
   return { ...collection, operation: 'drop', to: null, droppedUuid: null, time };
 }
 
 /** A followed collection that must be recreated and copied; null if it is not followed. */
-export function restartOf(followed: FollowedCollections, uuid: string, time: Timestamp): FoundDdlChange | null {
+export function restartOf(followed: FollowedCollections, uuid: string, time: Timestamp): NewDdlEntry | null {
   const collection = followed.get(uuid);
   return collection === undefined ? null : { ...collection, operation: 'restart', to: null, droppedUuid: null, time };
 }

@@ -5,7 +5,7 @@ import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { namespaceOf, type Sharding } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { Namespace } from '../cluster/node-client.js';
-import type { FoundDdlChange } from '../store/ddl-journal.js';
+import type { NewDdlEntry } from '../store/ddl-journal.js';
 import { creationOf, type DdlLedger, type FollowedCollection, restartOf } from './ddl-ledger.js';
 import type { DdlEvent } from './ddl-watcher.js';
 import type { SourceNames } from './unknown-collections.js';
@@ -180,7 +180,7 @@ export class DdlTracker {
   async #complete({ event, last }: Incomplete, signal: AbortSignal): Promise<void> {
     const { filter, ledger } = this.deps;
     if (event.to !== null) await this.#completeBefore({ ...event, ...event.to }, signal);
-    await ledger.add((followed): FoundDdlChange | null => {
+    await ledger.add((followed): NewDdlEntry | null => {
       const collection = followed.get(event.uuid);
       if (collection === undefined) return null;
       const { uuid, database, name } = collection;

@@ -7,7 +7,7 @@ import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import type { FoundDdlChange, UuidPairs } from '../store/ddl-journal.js';
+import type { NewDdlEntry, UuidPairs } from '../store/ddl-journal.js';
 import { creationOf, type DdlLedger, type FollowedCollections, restartOf } from './ddl-ledger.js';
 
 /** Both catalogs, and what was known when they were read. */
@@ -22,7 +22,7 @@ export interface ReadCatalogs {
   isSettled: boolean;
 }
 
-type Judge = (followed: FollowedCollections) => FoundDdlChange | null;
+type Judge = (followed: FollowedCollections) => NewDdlEntry | null;
 
 /**
  * Finds what must be added to the journal: new collections, collections that were sharded, capped collections that were

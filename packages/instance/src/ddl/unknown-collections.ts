@@ -5,7 +5,7 @@ import { readCollectionByUuid } from '../catalog/read-catalog.js';
 import { isShardedAs, isUnsplittable } from '../catalog/read-sharding.js';
 import { timeAboveAll, timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import type { FoundDdlChange } from '../store/ddl-journal.js';
+import type { NewDdlEntry } from '../store/ddl-journal.js';
 import {
   absenceOf,
   creationOf,
@@ -81,7 +81,7 @@ function judge(
   collection: FollowedCollection,
   isThere: boolean,
   time: bigint,
-): FoundDdlChange | null {
+): NewDdlEntry | null {
   const { uuid, database, name } = collection;
   if (ledger.journalledTo(uuid) !== null) return null;
   // A collection that is gone takes no name from the one that has it now.

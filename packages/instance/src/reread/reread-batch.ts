@@ -129,7 +129,7 @@ export async function rereadBatch(batch: RereadBatch): Promise<RereadOutcome> {
   await sendSteps('insert', inserts, batch, blocked);
   await sendSteps('update', timesOf(collection, inserts), batch, blocked);
   const keysOf = (entry: RereadEntry) =>
-    (present.get(entry.idClass) ?? []).map((document) => keyOf(collection, document));
+    (present.get(entry.idClass) ?? []).map((document) => fullKeyOf(collection, document));
   return {
     reread: entries.filter((entry) => !blocked.has(entry)),
     blocked: [...blocked].map(([entry, refused]) => ({ entry, refused, present: keysOf(entry) })),
@@ -168,7 +168,7 @@ function removals({ collection, entries }: RereadBatch, upserts: readonly Step[]
   return entries.flatMap((entry) => {
     const wanted = upserts.filter((upsert) => upsert.entry === entry);
     return ownDocuments(collection, present.get(entry.idClass))
-      .map((document) => keyOf(collection, document))
+      .map((document) => fullKeyOf(collection, document))
       .filter((key) => !wanted.some((upsert) => upsert.key.equals(key)))
       .map((key) => ({ entry, key, document: null, statement: deleteStatement(key, collationOf(collection)) }));
   });
@@ -187,7 +187,7 @@ function writings(
   for (const entry of entries) {
     if (collection.capped && !present.has(entry.idClass)) continue;
     for (const document of ownDocuments(collection, documents.get(entry.idClass))) {
-      const key = keyOf(collection, document);
+      const key = fullKeyOf(collection, document);
       const statement = replaceStatement(key, document, collationOf(collection));
       if (collection.capped || rereadOfUpsert(statement, document, collection) === null)
         writing.upserts.push({ entry, key, document, statement });
@@ -211,7 +211,7 @@ function ownDocuments(collection: SyncedCollection, documents: readonly Uint8Arr
 }
 
 /** Full key with the document's own `_id`: of two that the index finds equal, one may be gone and the other new. */
-export function keyOf(collection: SyncedCollection, document: Uint8Array): Buffer {
+export function fullKeyOf(collection: SyncedCollection, document: Uint8Array): Buffer {
   const id = findValue(document, '_id');
   if (id === null) throw new RangeError('a document without _id');
   return fullKeyFilter(document, collection.destinationKey, id);

@@ -7,7 +7,7 @@ import { writeRefused } from '../store/fenced-writer.js';
 import {
   type BlockedEntry,
   type GivenUpRange,
-  keyOf,
+  fullKeyOf,
   readDestination,
   readEverywhere,
   ReadingTooLargeError,
@@ -187,9 +187,9 @@ export class Rereader {
     );
     const live = (
       await retrying('read documents with equal _ids', () => readEverywhere(source, collection, entry, stop), stop)
-    ).map((document) => keyOf(collection, document));
+    ).map((document) => fullKeyOf(collection, document));
     const isLive = (key: Buffer): boolean => live.some((one) => one.equals(key));
-    const seen = [...present, ...(after.get(idClass) ?? []).map((document) => keyOf(collection, document))];
+    const seen = [...present, ...(after.get(idClass) ?? []).map((document) => fullKeyOf(collection, document))];
     return refused.some(({ key, reason }) => {
       if (reason !== 'duplicateKey') return false;
       const others = seen.filter((one) => !one.equals(key));

@@ -9,7 +9,7 @@ import type { MigrationRecords } from './migration-record.js';
 export type DdlOperation = 'create' | 'drop' | 'rename' | 'restart';
 
 /** One DDL change, as the leader found it. */
-export interface DdlChange {
+export interface DdlEntry {
   /** Dense, from 1: the order of the changes. */
   ordinal: number;
   operation: DdlOperation;
@@ -31,7 +31,7 @@ export interface DdlChange {
   entry: Binary | null;
 }
 
-export type FoundDdlChange = Omit<DdlChange, 'ordinal' | 'state' | 'entry'>;
+export type NewDdlEntry = Omit<DdlEntry, 'ordinal' | 'state' | 'entry'>;
 
 /** Digits of an ordinal in an `_id`: strings then sort as numbers do. */
 const ordinalDigits = 12;
@@ -48,10 +48,10 @@ export class DdlJournal {
   ) {}
 
   /** The entries after `ordinal` up to `known`, in order. */
-  async readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<DdlChange[]> {
+  async readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<DdlEntry[]> {
     if (known <= ordinal) return [];
     const stored = await this.metadata.find('ddlChanges', { _id: { $gt: placeOf(ordinal) } }, signal);
-    return stored.map(ddlChangeOf).filter((ddlChange) => ddlChange.ordinal <= known);
+    return stored.map(entryOf).filter((ddlChange) => ddlChange.ordinal <= known);
   }
 
   /** First step of a new leader: afterwards no earlier leader can finish an entry. */
@@ -68,8 +68,8 @@ export class DdlJournal {
    * Adds the next entry and raises `known` to it.
    * @throws ConvoyError `staleEpoch` when another leader has taken over; the entry does not count then
    */
-  async append(leaderEpoch: number, ordinal: number, found: FoundDdlChange, signal: AbortSignal): Promise<DdlChange> {
-    const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
+  async append(leaderEpoch: number, ordinal: number, found: NewDdlEntry, signal: AbortSignal): Promise<DdlEntry> {
+    const ddlChange: DdlEntry = { ...found, ordinal, state: 'undone', entry: null };
     const _id = placeOf(ordinal);
     // A router may apply a copy of this write late, after the entry is done.
     const place = { _id, epoch: { $lte: leaderEpoch }, $nor: [{ epoch: leaderEpoch, state: 'done' }] };
@@ -95,8 +95,8 @@ function placeOf(ordinal: number): string {
   return String(ordinal).padStart(ordinalDigits, '0');
 }
 
-function ddlChangeOf({ _id, epoch: _epoch, ...stored }: Document): DdlChange {
-  return { ...stored, ordinal: Number(_id) } as DdlChange;
+function entryOf({ _id, epoch: _epoch, ...stored }: Document): DdlEntry {
+  return { ...stored, ordinal: Number(_id) } as DdlEntry;
 }
 
 /** UUIDs of one collection on both clusters, each 32 hexadecimal digits. */

@@ -32,7 +32,7 @@ export interface TaskVerification {
 
 export interface DrainedRound {
   round: number;
-  /** Source writes after the commit time, without the two below. */
+  /** Late writes, without the two below; stored under its first name. */
   eventsAbove: number;
   /** Creations of collections and indexes, and drops: by users, or because a database moves to another shard. */
   createsAndDrops?: number;

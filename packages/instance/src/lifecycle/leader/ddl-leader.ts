@@ -113,7 +113,7 @@ export class DdlLeader {
    * is above it. Stores no later watermark until a later one counts.
    */
   async untilApplied(time: bigint, signal: AbortSignal): Promise<void> {
-    await this.#watermark.limitTo(time, signal);
+    await this.#watermark.setCommitTime(time, signal);
     await this.#watcher.untilKnown(time, signal);
     await this.ledger.changed.until(() => this.ledger.next === undefined, signal);
     await this.#watermark.store(signal);
@@ -214,7 +214,7 @@ export class StoredWatermark {
   }
 
   /** Stores what a commit time allows, and nothing later until a later one counts. */
-  async limitTo(commitTime: bigint, signal: AbortSignal): Promise<void> {
+  async setCommitTime(commitTime: bigint, signal: AbortSignal): Promise<void> {
     this.commitTime = commitTime;
     await this.store(signal);
   }

@@ -8,7 +8,7 @@ import { codeOf, serverErrorCode } from '../../cluster/failure.js';
 import { applyDdlChange, type ApplyDdlDependencies } from '../../ddl/apply-ddl-change.js';
 import type { DdlLedger } from '../../ddl/ddl-ledger.js';
 import type { LedDestination } from '../../ddl/destination-collections.js';
-import type { DdlChange } from '../../store/ddl-journal.js';
+import type { DdlEntry } from '../../store/ddl-journal.js';
 import { planOf, withRequestedSharding } from '../migration/migration-catalogs.js';
 import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
 import { allTasks } from '../migration/migration-view.js';
@@ -54,7 +54,7 @@ export class JournalApplier {
     }
   }
 
-  async #apply(ddlChange: DdlChange, signal: AbortSignal): ReturnType<typeof applyDdlChange> {
+  async #apply(ddlChange: DdlEntry, signal: AbortSignal): ReturnType<typeof applyDdlChange> {
     const { deps } = this;
     const { record } = deps.watch.view;
     const applying: ApplyDdlDependencies = {
@@ -77,7 +77,7 @@ export class JournalApplier {
     }
   }
 
-  #logWaiting({ ordinal, operation, database, name }: DdlChange): void {
+  #logWaiting({ ordinal, operation, database, name }: DdlEntry): void {
     this.deps.runtime.logger.warn(
       { event: 'ddlChangeWaits', ordinal, operation, database, name },
       'an index build on the destination delays a DDL change; later DDL changes wait for it',

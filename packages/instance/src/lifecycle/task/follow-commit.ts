@@ -80,14 +80,14 @@ function drainedRound(
   before: TaskRecord['drained'],
   upTo: Timestamp | null,
 ): DrainedRound {
-  const { writesAbove, readBelow } = stats;
+  const { lateWrites, readBelow } = stats;
   const same = before?.round === round ? before : null;
-  const createsAndDrops = Math.max(writesAbove.createsAndDrops, same?.createsAndDrops ?? 0);
+  const createsAndDrops = Math.max(lateWrites.createsAndDrops, same?.createsAndDrops ?? 0);
   return {
     round,
-    eventsAbove: Math.max(writesAbove.writes, same?.eventsAbove ?? 0),
+    eventsAbove: Math.max(lateWrites.writes, same?.eventsAbove ?? 0),
     ...(createsAndDrops > 0 && { createsAndDrops }),
-    deletedIn: [...new Set([...(same?.deletedIn ?? []), ...writesAbove.deletedIn])].sort(),
+    deletedIn: [...new Set([...(same?.deletedIn ?? []), ...lateWrites.deletedIn])].sort(),
     ...(upTo !== null && readBelow > timeOf(upTo) && { lookedTo: upTo }),
   };
 }

@@ -5,7 +5,7 @@ import { restoredEntry } from '../../catalog/catalog-bytes.js';
 import { isSame, type NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
-import type { DdlChange } from '../../store/ddl-journal.js';
+import type { DdlEntry } from '../../store/ddl-journal.js';
 import type { PartitionTable } from '../../store/partition-table.js';
 import type { Partition } from '../../store/partition.js';
 import { renameCollection, type SyncedCollection } from '../../store/synced-collection.js';
@@ -42,7 +42,7 @@ export interface DdlResult {
 }
 
 /** The result of a done entry of the journal for the followed collections. */
-export function resultOf(ddlChange: DdlChange): DdlResult {
+export function resultOf(ddlChange: DdlEntry): DdlResult {
   const { operation, uuid, droppedUuid, ordinal } = ddlChange;
   const notBefore = timeOf(ddlChange.time);
   const entry = operation === 'drop' ? null : restoredOrNull(ddlChange.entry);
@@ -59,7 +59,7 @@ export function resultOf(ddlChange: DdlChange): DdlResult {
  * The catalog that a migration follows: the catalog of its start, with the results of DDL changes.
  * @param done applied entries of the journal, in order
  */
-export function followedCatalog(started: Catalog, done: readonly DdlChange[]): FollowedCatalog {
+export function followedCatalog(started: Catalog, done: readonly DdlEntry[]): FollowedCatalog {
   const known = new Set(started.flatMap(({ uuid }) => (uuid === '' ? [] : uuid)));
   let entries: FollowedEntry[] = started.map((entry) => ({ entry, copy: entry.uuid, notBefore: 0n }));
   for (const ddlChange of done) {

@@ -13,7 +13,7 @@ import type { CopyDependencies } from '../../copy/copy-dependencies.js';
 import { CopyConcurrency, ReadRate } from '../../copy/copy-pace.js';
 import { Rereader } from '../../reread/rereader.js';
 import type { StreamPatience } from '../../store/change-event.js';
-import type { DdlChange } from '../../store/ddl-journal.js';
+import type { DdlEntry } from '../../store/ddl-journal.js';
 import type { FencedWriter } from '../../store/fenced-writer.js';
 import type { Metadata } from '../../store/metadata.js';
 import { type RereadEntry, RereadSet } from '../../store/reread-set.js';
@@ -44,7 +44,7 @@ export interface SyncPipelineDependencies {
   /** UUIDs of all collections that are or were in the catalog. */
   known: ReadonlySet<string>;
   /** Entries of the DDL journal that are not done yet: the task starts with their collections suspended. */
-  undone: readonly DdlChange[];
+  undone: readonly DdlEntry[];
   startTime: bigint;
   /** The destination already has the initial collections as they were at the start time. */
   beginsCopied: boolean;
@@ -183,15 +183,15 @@ export class SyncPipeline {
   }
 
   /** Sets the commit time: the task applies nothing later, unless a later commit time follows. */
-  setCeiling(time: bigint): void {
+  setCommitTime(time: bigint): void {
     this.#commitTime = time;
-    this.#apply.dispatcher.setCeiling(time);
-    this.#copier.limitTo(time);
+    this.#apply.dispatcher.setCommitTime(time);
+    this.#copier.setCommitTime(time);
   }
 
   /** Sets the commit time for good: no later one follows. */
   seal(time: bigint): void {
-    this.setCeiling(time);
+    this.setCommitTime(time);
     this.#apply.dispatcher.seal();
   }
 
@@ -223,7 +223,7 @@ export class SyncPipeline {
    * @returns false when it is not drained because it no longer counts
    */
   async drain(time: bigint, isSuperseded: () => boolean, signal: AbortSignal): Promise<boolean> {
-    this.setCeiling(time);
+    this.setCommitTime(time);
     while (!this.#isQuietUpTo(time)) {
       if (isSuperseded()) return false;
       await this.deps.runtime.clock.sleep(drainPoll_ms, signal);
@@ -240,7 +240,7 @@ export class SyncPipeline {
 
   stats(): TaskStats {
     const { workers, dispatcher, stream, recentWrites, eventsApplied } = this.#apply;
-    const { readBelow, writesAboveCeiling: above } = dispatcher;
+    const { readBelow, lateWrites: above } = dispatcher;
     const { sourceTime } = stream;
     const readings = this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime);
     return {
@@ -256,7 +256,7 @@ export class SyncPipeline {
       hotDocuments: workers.hotDocuments(),
       pendingRereads: this.#rereads.size,
       bufferedBytes: this.#budget.used + this.#copyBudget.used,
-      writesAbove: { ...above, writes: above.writes + readings },
+      lateWrites: { ...above, writes: above.writes + readings },
     };
   }
 

@@ -5,7 +5,7 @@ import { compileSelectors } from '../../catalog/namespace-filter.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { Logger } from '../../logging/logger.js';
-import type { DdlChange } from '../../store/ddl-journal.js';
+import type { DdlEntry } from '../../store/ddl-journal.js';
 import { hasPredecessor, SessionFence } from '../../store/fence.js';
 import { isOpeningDecided, isVerified } from '../../store/migration-record.js';
 import { keepsBalancer, sourceShardOf, swapsOf } from '../../store/reversal.js';
@@ -47,7 +47,7 @@ export async function syncTasks(
   const syncs = owned.map((record) => syncPipeline(deps, record, atStart, journal, owned.length, replaced));
   for (const sync of syncs) await sync.prepare(stop);
   const { commit } = watch.view.record;
-  if (commit !== null) for (const sync of syncs) sync.setCeiling(timeOf(commit.time));
+  if (commit !== null) for (const sync of syncs) sync.setCommitTime(timeOf(commit.time));
   const verified = isVerified(watch.view.record)
     ? syncs.map(
         (sync, index) =>
@@ -98,8 +98,8 @@ export async function isOfNoMatter(
 
 /** The DDL journal as a task's process finds it, after its predecessor can no longer write. */
 interface FoundJournal {
-  done: DdlChange[];
-  undone: DdlChange[];
+  done: DdlEntry[];
+  undone: DdlEntry[];
   position: Omit<JournalPosition, 'acknowledged'>;
 }
 

@@ -5,7 +5,7 @@ import { Condition } from '../../async/waiting.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { Copier } from '../../copy/copier.js';
 import type { Rereader } from '../../reread/rereader.js';
-import type { DdlChange } from '../../store/ddl-journal.js';
+import type { DdlEntry } from '../../store/ddl-journal.js';
 import type { RereadSet } from '../../store/reread-set.js';
 import type { TaskStorage } from '../../store/task-storage.js';
 import type { Journalled } from '../migration/migration-watch.js';
@@ -21,7 +21,7 @@ export interface DdlSource {
   /** Resolves once the known state fulfills the condition. */
   until(condition: (news: Journalled) => boolean, signal: AbortSignal): Promise<void>;
   /** The entries after an ordinal, up to another one, in order. */
-  readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<DdlChange[]>;
+  readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<DdlEntry[]>;
   /** Wakes the leader to read the tasks' records. */
   wake(): void;
 }
@@ -124,7 +124,7 @@ export interface DdlStages {
 
 /** The entries of the DDL journal that a task knows and that are not done: their collections are suspended. */
 export class UndoneEntries {
-  #entries: readonly DdlChange[] = [];
+  #entries: readonly DdlEntry[] = [];
 
   /** Whether writes to a collection are suspended until an entry about it is done. */
   isSuspended(uuid: string): boolean {
@@ -141,11 +141,11 @@ export class UndoneEntries {
     return new Set(this.#entries.flatMap(uuidsOf));
   }
 
-  add(ddlChanges: readonly DdlChange[]): void {
+  add(ddlChanges: readonly DdlEntry[]): void {
     this.#entries = [...this.#entries, ...ddlChanges];
   }
 
-  remove(done: DdlChange): void {
+  remove(done: DdlEntry): void {
     this.#entries = this.#entries.filter(({ ordinal }) => ordinal !== done.ordinal);
   }
 }
@@ -158,7 +158,7 @@ export class TaskDdl {
   constructor(private readonly stages: DdlStages) {}
 
   /** Suspends the collections of new entries, synchronously. */
-  learn(ddlChanges: readonly DdlChange[]): void {
+  learn(ddlChanges: readonly DdlEntry[]): void {
     this.stages.undone.add(ddlChanges);
     for (const uuid of ddlChanges.flatMap(uuidsOf)) this.#suspend(uuid);
   }
@@ -174,7 +174,7 @@ export class TaskDdl {
   }
 
   /** Adopts the result of an entry that is done. Entries are adopted in order. */
-  async takeOver(ddlChange: DdlChange, signal: AbortSignal): Promise<void> {
+  async takeOver(ddlChange: DdlEntry, signal: AbortSignal): Promise<void> {
     const { followed, unknown, undone } = this.stages;
     const { ended, started, renamed } = resultOf(ddlChange);
     for (const uuid of ended) await this.#forget(uuid);
@@ -228,6 +228,6 @@ export class TaskDdl {
   }
 }
 
-function uuidsOf({ uuid, droppedUuid }: DdlChange): string[] {
+function uuidsOf({ uuid, droppedUuid }: DdlEntry): string[] {
   return droppedUuid === null ? [uuid] : [uuid, droppedUuid];
 }

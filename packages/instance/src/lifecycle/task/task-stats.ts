@@ -1,6 +1,6 @@
 import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import { type HotDocument, hottest } from '@convoy/api/contract/hot-documents';
-import type { WritesAbove } from '../../apply/events-ahead.js';
+import type { StreamLateWrites } from '../../apply/events-ahead.js';
 import type { HotDocument as HotTaskDocument } from '../../apply/hot-documents.js';
 import type { SourceWrites } from '../../apply/recent-writes.js';
 import { retryingFor } from '../../async/retry.js';
@@ -38,7 +38,7 @@ export interface TaskStats {
   /** The stream reader has read all changes below this cluster time. */
   readBelow: bigint;
   /** What the stream has shown above the commit time so far. */
-  writesAbove: WritesAbove;
+  lateWrites: StreamLateWrites;
   /** Users' writes of the last seconds, as the stream shows them. */
   sourceWrites?: SourceWrites;
   hotDocuments?: readonly HotTaskDocument[];

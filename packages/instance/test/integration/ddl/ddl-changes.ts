@@ -1,7 +1,7 @@
 import type { Db, Document, MongoClient } from 'mongodb';
 
 /** DDL changes by what they do. Each runs on the database `shop` as created below. */
-export interface DdlChange {
+export interface DdlEntry {
   what: string;
   run(shop: Db, client: MongoClient): Promise<unknown>;
   /** First release of the source that supports it. */
@@ -32,7 +32,7 @@ export async function makeCollections(client: MongoClient): Promise<void> {
   await gone.collection('two').insertMany(documents(50));
 }
 
-export const structureChanges: readonly DdlChange[] = [
+export const structureChanges: readonly DdlEntry[] = [
   { what: 'a collection is dropped', run: (shop) => shop.collection('p1').drop() },
   { what: 'a sharded collection is dropped', run: (shop) => shop.collection('s1').drop() },
   {
@@ -96,7 +96,7 @@ export const structureChanges: readonly DdlChange[] = [
   { what: 'a database is dropped', run: (_shop, client) => client.db('gone').dropDatabase() },
 ];
 
-export const shapeChanges: readonly DdlChange[] = [
+export const shapeChanges: readonly DdlEntry[] = [
   {
     what: 'an index is built',
     run: (shop) => shop.collection('p7').createIndexes([{ key: { text: 1, n: -1 }, name: 'text_1_n_-1' }]),

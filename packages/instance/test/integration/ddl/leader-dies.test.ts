@@ -7,7 +7,7 @@ import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js
 import { readCatalog, readCollectionByUuid } from '../../../src/catalog/read-catalog.js';
 import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { applyDdlChange, type ApplyDdlDependencies } from '../../../src/ddl/apply-ddl-change.js';
-import type { DdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlEntry } from '../../../src/store/ddl-journal.js';
 import { pairsIn } from '../../unit/ddl/pairs-in.js';
 import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
@@ -115,7 +115,7 @@ async function shown(pairs: Map<string, string>): Promise<Document[]> {
   }));
 }
 
-it.each<[string, Pick<DdlChange, 'operation'>, string, string | null, string | null, string[]]>([
+it.each<[string, Pick<DdlEntry, 'operation'>, string, string | null, string | null, string[]]>([
   ['a drop', { operation: 'drop' }, 'orders', null, null, ['plain']],
   ['a rename over another collection', { operation: 'rename' }, 'orders', 'plain', 'plain', ['plain']],
   [
@@ -131,7 +131,7 @@ it.each<[string, Pick<DdlChange, 'operation'>, string, string | null, string | n
   const { uuid } = entry(name);
   const target = to === null ? null : { database: 'shop', name: to };
   const droppedUuid = over === null ? null : entry(over).uuid;
-  const ddlChange: DdlChange = {
+  const ddlChange: DdlEntry = {
     ordinal: 1,
     operation,
     uuid,

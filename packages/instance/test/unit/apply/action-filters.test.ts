@@ -16,7 +16,7 @@ import { encodeValue, findElement, RawValue, readDocument } from '../../../src/b
 import { fullKeyFilter, upsertStatesKey } from '../../../src/bson/shard-key.js';
 import { idFilter } from '../../../src/bson/id.js';
 import { upsertStatement } from '../../../src/copy/partition-writer.js';
-import { keyOf } from '../../../src/reread/reread-batch.js';
+import { fullKeyOf } from '../../../src/reread/reread-batch.js';
 import { bsonValues } from '../bson/values.js';
 import { changeOf, collectionOf } from '../model/parts.js';
 
@@ -89,7 +89,7 @@ function matches(filter: Uint8Array, document: Doc, release: string): boolean {
 describe('a filter that holds the key of one document', () => {
   const filters: Readonly<Record<string, (one: Drawn) => Uint8Array>> = {
     'of a document': (one) => fullKeyFilter(documentOf(one), key, one.id),
-    'of a re-read': (one) => keyOf(collection, documentOf(one)),
+    'of a re-read': (one) => fullKeyOf(collection, documentOf(one)),
     'of a deleted one': (one) => {
       const event = changeOf(1, 5n, { operation: 'delete', documentKey: documentKeyOf(one), id: one.id });
       const action = actionOf(event, collection, { watermark: 0n, readEnd: null });

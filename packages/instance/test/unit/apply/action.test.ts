@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type Action,
   actionOf,
-  type RereadRequest,
+  type RereadAction,
   foldActions,
   removalOf,
   type ReplayBounds,
@@ -15,12 +15,12 @@ const unsharded = collectionOf({ sourceKey: [], destinationKey: [] });
 const newlySharded = collectionOf({ sourceKey: [] });
 const fresh: ReplayBounds = { watermark: 0n, readEnd: null };
 
-function filterOf(action: Action | RereadRequest): string[] {
+function filterOf(action: Action | RereadAction): string[] {
   if (action.kind === 'reread') throw new Error(action.reason);
   return Object.keys(BSON.deserialize(action.filter));
 }
 
-function exact(action: Action | RereadRequest): Action {
+function exact(action: Action | RereadAction): Action {
   if (action.kind === 'reread') throw new Error(action.reason);
   return action;
 }

@@ -17,22 +17,22 @@ function sizeOf(bytes: Uint8Array): number {
   return parsed.kind === 'data' ? parsed.event.bytes : bytes.length;
 }
 
-describe('the ceiling', () => {
+describe('the commit time', () => {
   it('holds later events and the position until a later one is set', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     dispatcher.route(step([event(20n), event(21n)], 30n));
     expect(fixture.routedTimes).toEqual([20n]);
-    expect([dispatcher.position, dispatcher.readBelow, dispatcher.writesAboveCeiling.writes]).toEqual([20n, 30n, 1]);
-    dispatcher.setCeiling(25n);
+    expect([dispatcher.position, dispatcher.readBelow, dispatcher.lateWrites.writes]).toEqual([20n, 30n, 1]);
+    dispatcher.setCommitTime(25n);
     expect(fixture.routedTimes).toEqual([20n, 21n]);
-    expect([dispatcher.position, dispatcher.writesAboveCeiling.writes]).toEqual([25n, 0]);
+    expect([dispatcher.position, dispatcher.lateWrites.writes]).toEqual([25n, 0]);
   });
 
   it('below the position of an earlier process does not stop the stream', () => {
     const dispatcher = fixture.dispatcherOf();
-    dispatcher.setCeiling(5n);
+    dispatcher.setCommitTime(5n);
     expect(dispatcher.heard).toBe(false);
     dispatcher.route(step([], 30n));
     expect([dispatcher.heard, dispatcher.position]).toEqual([true, 9n]);
@@ -40,8 +40,8 @@ describe('the ceiling', () => {
 
   it('never decreases', () => {
     const dispatcher = fixture.dispatcherOf();
-    dispatcher.setCeiling(20n);
-    dispatcher.setCeiling(15n);
+    dispatcher.setCommitTime(20n);
+    dispatcher.setCommitTime(15n);
     dispatcher.route(step([], 30n));
     expect(dispatcher.position).toBe(20n);
   });
@@ -50,8 +50,8 @@ describe('the ceiling', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(25n)], 26n));
-    dispatcher.setCeiling(20n);
-    expect(dispatcher.writesAboveCeiling.writes).toBe(1);
+    dispatcher.setCommitTime(20n);
+    expect(dispatcher.lateWrites.writes).toBe(1);
     expect(dispatcher.lastWrite).toBe(25n);
   });
 
@@ -59,66 +59,66 @@ describe('the ceiling', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
     dispatcher.route(step([event(25n)], 25n));
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     dispatcher.route(step([event(25n), event(26n)], 30n));
     expect(dispatcher.position).toBe(25n);
-    expect(dispatcher.writesAboveCeiling.writes).toBe(3);
+    expect(dispatcher.lateWrites.writes).toBe(3);
   });
 
   it('lists the collections with deletes above it, without counting the deletes', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     dispatcher.route(step([event(20n, { operation: 'delete' }), event(21n, { operation: 'delete' }), event(22n)], 30n));
-    expect(dispatcher.writesAboveCeiling).toEqual({
+    expect(dispatcher.lateWrites).toEqual({
       writes: 1,
       createsAndDrops: 0,
       deletedIn: new Set([collectionOf().uuid]),
     });
-    dispatcher.setCeiling(25n);
-    expect(dispatcher.writesAboveCeiling).toEqual({ writes: 0, createsAndDrops: 0, deletedIn: new Set() });
+    dispatcher.setCommitTime(25n);
+    expect(dispatcher.lateWrites).toEqual({ writes: 0, createsAndDrops: 0, deletedIn: new Set() });
   });
 
   it('counts above it what a move of a database shows apart from other changes of definitions', () => {
     const dispatcher = fixture.dispatcherOf();
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     const changes = ['create', 'createIndexes', 'drop', 'rename', 'dropIndexes', 'dropDatabase'].map((operation) =>
       ddlEventOf(operation, 21n, collectionOf()),
     );
     dispatcher.route(step(changes, 30n));
-    expect(dispatcher.writesAboveCeiling).toMatchObject({ writes: 3, createsAndDrops: 3 });
+    expect(dispatcher.lateWrites).toMatchObject({ writes: 3, createsAndDrops: 3 });
   });
 
   it('counts renames above it from excluded namespaces: $out replaces a collection by one of its own', () => {
     const includes = (_database: string, name: string): boolean => name === collectionOf().name;
     const dispatcher = fixture.dispatcherOf({ filter: { includes } });
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     const out = { uuid: collectionOf().uuid, name: 'tmp.agg_out.1' };
     dispatcher.route(step([ddlEventOf('rename', 21n, out, 'excluded')], 30n));
-    expect(dispatcher.writesAboveCeiling.writes).toBe(0);
+    expect(dispatcher.lateWrites.writes).toBe(0);
     dispatcher.route(step([ddlEventOf('rename', 31n, out, collectionOf().name)], 40n));
-    expect(dispatcher.writesAboveCeiling.writes).toBe(1);
+    expect(dispatcher.lateWrites.writes).toBe(1);
   });
 
   it('counts writes above it that an earlier process routed', () => {
     const dispatcher = fixture.dispatcherOf({}, collectionOf(), 25n);
-    dispatcher.setCeiling(20n);
-    expect(dispatcher.writesAboveCeiling.writes).toBe(1);
+    dispatcher.setCommitTime(20n);
+    expect(dispatcher.lateWrites.writes).toBe(1);
   });
 
   it('holds no events of excluded namespaces, which would fill the budget', () => {
     const dispatcher = fixture.dispatcherOf({ collections: new Map(), filter: { includes: () => false } });
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     dispatcher.route(step([event(21n)], 30n));
-    dispatcher.setCeiling(40n);
+    dispatcher.setCommitTime(40n);
     expect([fixture.budget.used, fixture.found]).toEqual([0, []]);
   });
 
   it('does not count writes to excluded namespaces', () => {
     const dispatcher = fixture.dispatcherOf({ filter: { includes: () => false } });
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     dispatcher.route(step([event(21n)], 30n));
-    expect(dispatcher.writesAboveCeiling.writes).toBe(0);
+    expect(dispatcher.lateWrites.writes).toBe(0);
   });
 });
 
@@ -126,7 +126,7 @@ describe('a sealed commit time', () => {
   it('gives back the memory of later events, and only counts them', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     dispatcher.route(step([event(21n, { operation: 'delete' }), event(22n)], 30n));
     expect(fixture.budget.used).toBeGreaterThan(0);
     dispatcher.seal();
@@ -134,7 +134,7 @@ describe('a sealed commit time', () => {
     dispatcher.route(step([event(40n)], 41n, { reopened: true }));
     expect(fixture.budget.used).toBe(0);
     expect([fixture.routedTimes, dispatcher.position, dispatcher.readBelow]).toEqual([[], 20n, 41n]);
-    expect(dispatcher.writesAboveCeiling).toEqual({
+    expect(dispatcher.lateWrites).toEqual({
       writes: 2,
       createsAndDrops: 1,
       deletedIn: new Set([collectionOf().uuid]),
@@ -144,21 +144,21 @@ describe('a sealed commit time', () => {
   it('holds earlier events until they may be routed', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
-    dispatcher.setCeiling(ddlWatermark + 2n);
+    dispatcher.setCommitTime(ddlWatermark + 2n);
     const events = [event(ddlWatermark + 1n), event(ddlWatermark + 3n)];
     dispatcher.route(step(events.slice(0, 1), ddlWatermark + 2n));
     dispatcher.seal();
     dispatcher.route(step(events.slice(1), ddlWatermark + 10n));
     dispatcher.setDdlWatermark(ddlWatermark + 50n);
-    expect([fixture.routedTimes, dispatcher.writesAboveCeiling.writes]).toEqual([[ddlWatermark + 1n], 1]);
+    expect([fixture.routedTimes, dispatcher.lateWrites.writes]).toEqual([[ddlWatermark + 1n], 1]);
   });
 
   it('is final, since later events are gone', () => {
     const dispatcher = fixture.dispatcherOf();
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     dispatcher.seal();
-    dispatcher.setCeiling(20n);
-    expect(() => dispatcher.setCeiling(21n)).toThrow('sealed');
+    dispatcher.setCommitTime(20n);
+    expect(() => dispatcher.setCommitTime(21n)).toThrow('sealed');
   });
 });
 
@@ -195,11 +195,11 @@ describe('the DDL watermark', () => {
   it('limits routing below the commit time, and not above it', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
-    dispatcher.setCeiling(ddlWatermark + 2n);
+    dispatcher.setCommitTime(ddlWatermark + 2n);
     dispatcher.route(step([event(ddlWatermark + 1n), event(ddlWatermark + 3n)], ddlWatermark + 10n));
-    expect([dispatcher.position, dispatcher.writesAboveCeiling.writes]).toEqual([ddlWatermark - 1n, 1]);
+    expect([dispatcher.position, dispatcher.lateWrites.writes]).toEqual([ddlWatermark - 1n, 1]);
     dispatcher.setDdlWatermark(ddlWatermark + 50n);
-    expect([fixture.routedTimes, dispatcher.position, dispatcher.writesAboveCeiling.writes]).toEqual([
+    expect([fixture.routedTimes, dispatcher.position, dispatcher.lateWrites.writes]).toEqual([
       [ddlWatermark + 1n],
       ddlWatermark + 2n,
       1,
@@ -210,21 +210,21 @@ describe('the DDL watermark', () => {
 describe('after a restart', () => {
   it('everything up to the apply watermark must be read again before the task counts as drained', () => {
     const dispatcher = fixture.dispatcherOf({ watermark: 30n });
-    dispatcher.setCeiling(20n);
+    dispatcher.setCommitTime(20n);
     dispatcher.route(step([], 30n));
     expect(dispatcher.readAgain).toBe(false);
     dispatcher.route(step([], 31n));
     expect(dispatcher.readAgain).toBe(true);
   });
 
-  it('re-reads wait until events that may have been applied are routed again, or until the ceiling', () => {
+  it('re-reads wait until events that may have been applied are routed again, or until the commit time', () => {
     const dispatcher = fixture.dispatcherOf({ watermark: 30n });
     dispatcher.route(step([], 30n));
     expect(dispatcher.replayed).toBe(false);
     dispatcher.route(step([], 31n));
     expect(dispatcher.replayed).toBe(true);
     const limited = fixture.dispatcherOf({ watermark: 30n });
-    limited.setCeiling(20n);
+    limited.setCommitTime(20n);
     limited.route(step([], 25n));
     expect(limited.replayed).toBe(true);
   });

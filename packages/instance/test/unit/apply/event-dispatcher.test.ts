@@ -161,17 +161,17 @@ describe('a reopened stream', () => {
     expect(fixture.routed.map(({ bounds }) => bounds.watermark)).toEqual([0n, 20n, 20n]);
   });
 
-  it('does not hold events above the ceiling twice', () => {
+  it('does not hold events after the commit time twice', () => {
     const dispatcher = fixture.dispatcherOf();
     bringTo(fixture.partition, 'done');
-    dispatcher.setCeiling(15n);
+    dispatcher.setCommitTime(15n);
     dispatcher.route(step([event(18n), event(20n)], 20n));
     dispatcher.route(step([], 20n, { reopened: true }));
     dispatcher.route(step([event(20n)], 21n));
-    expect(dispatcher.writesAboveCeiling.writes).toBe(2);
-    dispatcher.setCeiling(30n);
+    expect(dispatcher.lateWrites.writes).toBe(2);
+    dispatcher.setCommitTime(30n);
     expect(fixture.routedTimes).toEqual([18n, 20n]);
-    expect(dispatcher.writesAboveCeiling.writes).toBe(0);
+    expect(dispatcher.lateWrites.writes).toBe(0);
   });
 });
 

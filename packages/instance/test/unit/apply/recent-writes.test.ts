@@ -70,7 +70,7 @@ test.each([
 ])('%s', (_what, isIncluded, expected) => {
   const recentWrites = new RecentWrites({ monotonic_ms: () => 5_000 });
   const dispatcher = new DispatcherFixture().dispatcherOf({ recentWrites, filter: { includes: () => isIncluded } });
-  dispatcher.setCeiling(15n);
+  dispatcher.setCommitTime(15n);
   dispatcher.route(step([event(20n), event(21n), event(22n)], 30n));
   expect(recentWrites.read().writes).toBe(expected);
 });

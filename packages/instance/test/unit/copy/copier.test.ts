@@ -106,14 +106,14 @@ it('an added collection is copied', async () => {
 describe('a collection that can only be read after the commit time', () => {
   it('does not block a reader, and starts with a later commit time', async () => {
     await run([]);
-    copier.limitTo(10n);
+    copier.setCommitTime(10n);
     const renamed = ['cc', 'dd'].map((digits) =>
       PartitionTable.fresh(collectionOf({ uuid: digits.repeat(16), notBefore: 11n }), [], () => Promise.resolve()),
     );
     for (const table of [...renamed, tableOf(orders)]) copier.add(table);
     await settled();
     expect(started).toEqual([orders]);
-    copier.limitTo(11n);
+    copier.setCommitTime(11n);
     await settled();
     expect(started).toEqual([orders, 'cc'.repeat(16)]);
   });

@@ -4,7 +4,7 @@ import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { planDestination } from '../../../src/catalog/destination-plan.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { applyDdlChange, type ApplyDdlDependencies } from '../../../src/ddl/apply-ddl-change.js';
-import type { DdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlEntry } from '../../../src/store/ddl-journal.js';
 import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 import { compileNamespaceRemap, type NamespaceRemap, noRemap } from '../../../src/catalog/namespace-remap.js';
@@ -89,8 +89,8 @@ beforeEach(() => {
 });
 
 async function apply(
-  operation: DdlChange['operation'],
-  more: Partial<DdlChange> = {},
+  operation: DdlEntry['operation'],
+  more: Partial<DdlEntry> = {},
   remap: NamespaceRemap = noRemap,
 ): Promise<CatalogEntry | null> {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'] });
@@ -107,7 +107,7 @@ async function apply(
       ),
     entryOf: (uuid) => (uuid === sourceOrders ? entryOf('orders', uuid) : null),
   };
-  const ddlChange: DdlChange = {
+  const ddlChange: DdlEntry = {
     ordinal: 1,
     operation,
     uuid: sourceOrders,

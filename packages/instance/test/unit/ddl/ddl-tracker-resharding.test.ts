@@ -5,7 +5,7 @@ import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import type { DdlEvent } from '../../../src/ddl/ddl-watcher.js';
 import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
-import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlEntry, NewDdlEntry } from '../../../src/store/ddl-journal.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 import { never } from '../model/parts.js';
 
@@ -23,7 +23,7 @@ const filter = compileNamespaceFilter({
   excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }],
 });
 
-let entries: DdlChange[];
+let entries: DdlEntry[];
 let ledger: DdlLedger;
 let tracker: DdlTracker;
 let triggers: number;
@@ -45,8 +45,8 @@ function entryOf(name: string, uuid: string, isSharded: boolean): CatalogEntry {
 }
 
 function follow(atStart: readonly CatalogEntry[]): void {
-  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
-    const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
+  const append = (_epoch: number, ordinal: number, found: NewDdlEntry): Promise<DdlEntry> => {
+    const ddlChange: DdlEntry = { ...found, ordinal, state: 'undone', entry: null };
     entries.push(ddlChange);
     return Promise.resolve(ddlChange);
   };

@@ -5,7 +5,7 @@ import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js
 import { creationOf, DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import type { DdlEvent } from '../../../src/ddl/ddl-watcher.js';
 import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
-import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlEntry, NewDdlEntry } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 import { compileNamespaceRemap, type NamespaceRemap, noRemap } from '../../../src/catalog/namespace-remap.js';
@@ -15,7 +15,7 @@ const filter = compileNamespaceFilter({
   excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }],
 });
 const [orders, items, stranger] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
-let entries: DdlChange[];
+let entries: DdlEntry[];
 /** Until then writes to the journal take. */
 let written: Promise<void>;
 let ledger: DdlLedger;
@@ -53,8 +53,8 @@ beforeEach(() => {
   remap = noRemap;
   shardsReplicaSet = false;
   written = Promise.resolve();
-  const append = async (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
-    const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
+  const append = async (_epoch: number, ordinal: number, found: NewDdlEntry): Promise<DdlEntry> => {
+    const ddlChange: DdlEntry = { ...found, ordinal, state: 'undone', entry: null };
     entries.push(ddlChange);
     await written;
     return ddlChange;

@@ -4,7 +4,7 @@ import type { CatalogChange } from '../../../src/catalog/compare-catalogs.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import { judgeCatalog, type ReadCatalogs, refuseCatalogChanges } from '../../../src/ddl/judge-catalog.js';
-import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlEntry, NewDdlEntry } from '../../../src/store/ddl-journal.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 import { never } from '../model/parts.js';
 
@@ -36,7 +36,7 @@ const sharded = (key: string, shard = 's0') => ({
 });
 
 function ledgerOf(atStart: CatalogEntry[]): DdlLedger {
-  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> =>
+  const append = (_epoch: number, ordinal: number, found: NewDdlEntry): Promise<DdlEntry> =>
     Promise.resolve({ ...found, ordinal, state: 'undone', entry: null });
   return new DdlLedger({ append, finish: () => Promise.resolve() }, 1, atStart, []);
 }
@@ -161,7 +161,7 @@ describe('what two catalogs show', () => {
 
 it('leads to the same result when the journal is read again', async () => {
   const time = new Timestamp(5n);
-  const undone = (ordinal: number, more: Partial<DdlChange>): DdlChange => ({
+  const undone = (ordinal: number, more: Partial<DdlEntry>): DdlEntry => ({
     ordinal,
     operation: 'drop',
     uuid: uuid('0a'),

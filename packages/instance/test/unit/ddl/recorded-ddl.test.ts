@@ -6,7 +6,7 @@ import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js
 import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import { type DdlEvent, parseDdlEvent } from '../../../src/ddl/ddl-watcher.js';
 import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
-import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlEntry, NewDdlEntry } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 import { noRemap } from '../../../src/catalog/namespace-remap.js';
@@ -51,7 +51,7 @@ function entryOf(database: string, name: string, uuid: string, shards: number): 
 /** The journal that the events lead to, each entry as a few words; every entry is applied at once. */
 async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): Promise<string[]> {
   const entries: string[] = [];
-  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
+  const append = (_epoch: number, ordinal: number, found: NewDdlEntry): Promise<DdlEntry> => {
     const { operation, database, name, to, droppedUuid } = found;
     entries.push(
       [

@@ -3,7 +3,7 @@ import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import { creationOf, DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import { arrivedOf, takeUnknown } from '../../../src/ddl/unknown-collections.js';
-import type { DdlChange, FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import type { DdlEntry, NewDdlEntry } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { entryOf } from '../model/task-view.js';
 
@@ -13,7 +13,7 @@ const filter = compileNamespaceFilter({
 });
 const [orders, built, later] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
 const time = 50n;
-let entries: DdlChange[];
+let entries: DdlEntry[];
 let ledger: DdlLedger;
 /** What the source's catalog shows. */
 let present: Map<string, string>;
@@ -27,8 +27,8 @@ beforeEach(() => {
     [built, 'orders_new'],
   ]);
   meanwhile = () => undefined;
-  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
-    const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
+  const append = (_epoch: number, ordinal: number, found: NewDdlEntry): Promise<DdlEntry> => {
+    const ddlChange: DdlEntry = { ...found, ordinal, state: 'undone', entry: null };
     entries.push(ddlChange);
     return Promise.resolve(ddlChange);
   };

@@ -1,7 +1,7 @@
 import { timeOf } from '../../../src/cluster/cluster-time.js';
 import type { Journalled } from '../../../src/lifecycle/migration/migration-watch.js';
 import type { DdlSource } from '../../../src/lifecycle/task/task-ddl.js';
-import { type DdlChange, DdlJournal } from '../../../src/store/ddl-journal.js';
+import { type DdlEntry, DdlJournal } from '../../../src/store/ddl-journal.js';
 import type { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
 import { Condition } from '../../../src/async/waiting.js';
@@ -27,7 +27,7 @@ export class JournalModel implements DdlSource {
   /** The journal, as a process finds it after it has fenced its predecessor. */
   async begin(
     signal: AbortSignal,
-  ): Promise<{ done: DdlChange[]; undone: DdlChange[]; position: { read: number; taken: number } }> {
+  ): Promise<{ done: DdlEntry[]; undone: DdlEntry[]; position: { read: number; taken: number } }> {
     await this.#look(signal);
     const { known, done } = this.#news;
     const ddlChanges = await this.#journal.readAfter(0, known, signal);
@@ -42,7 +42,7 @@ export class JournalModel implements DdlSource {
     return this.#changed.until(() => condition(this.#news), signal);
   }
 
-  readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<DdlChange[]> {
+  readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<DdlEntry[]> {
     return this.#journal.readAfter(ordinal, known, signal);
   }
 

@@ -7,7 +7,7 @@ import type { Retrying } from '../../../src/async/retry.js';
 import { DdlLedger, type FollowedCollection, restartOf } from '../../../src/ddl/ddl-ledger.js';
 import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
 import { takeUnknown } from '../../../src/ddl/unknown-collections.js';
-import { type DdlChange, DdlJournal } from '../../../src/store/ddl-journal.js';
+import { type DdlEntry, DdlJournal } from '../../../src/store/ddl-journal.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
 import { runTogether } from '../../../src/async/together.js';
@@ -134,7 +134,7 @@ export class LeaderModel {
     ]);
   }
 
-  #ledgerOf(ddlChanges: readonly DdlChange[]): DdlLedger {
+  #ledgerOf(ddlChanges: readonly DdlEntry[]): DdlLedger {
     const { atStart, entryOf } = this.input;
     return new DdlLedger(this.#journal, this.#epoch, atStart.map(entryOf), ddlChanges);
   }
@@ -238,7 +238,7 @@ export class LeaderModel {
   }
 
   /** A deposed leader changes nothing any more. */
-  #carryOut({ operation, uuid, droppedUuid, name, to }: DdlChange): CatalogEntry | null {
+  #carryOut({ operation, uuid, droppedUuid, name, to }: DdlEntry): CatalogEntry | null {
     const { destination, source, entryOf } = this.input;
     const [record] = destination.metadata.documents('migration');
     if (Number(record?.leaderEpoch) !== this.#epoch) throw new ConvoyError('staleEpoch');

@@ -121,7 +121,7 @@ export function statsWith(changes: Partial<TaskStats> = {}): TaskStats {
     bufferedEvents: 0,
     partitions: { waiting: 0, starting: 0, copying: 0, done: 0 },
     readBelow: 0n,
-    writesAbove: { writes: 0, createsAndDrops: 0, deletedIn: new Set() },
+    lateWrites: { writes: 0, createsAndDrops: 0, deletedIn: new Set() },
     ...changes,
   };
 }

@@ -139,7 +139,7 @@ export class World {
       const commit = this.#timeAboveAll();
       if (this.#leader !== null) await this.#untilLeaderSettled(commit);
       await this.#drain(commit);
-      const isClean = this.#owners.every(({ sync }) => isDeepStrictEqual(sync?.stats().writesAbove, nothingAbove));
+      const isClean = this.#owners.every(({ sync }) => isDeepStrictEqual(sync?.stats().lateWrites, nothingAbove));
       if (isClean && (this.#leader === null || (this.#leader.isSettled(commit) && !this.#leader.changedAfter(commit))))
         return commit;
     }

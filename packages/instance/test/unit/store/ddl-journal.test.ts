@@ -1,7 +1,7 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Binary, type Document, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DdlJournal, type FoundDdlChange, UuidPairs } from '../../../src/store/ddl-journal.js';
+import { DdlJournal, type NewDdlEntry, UuidPairs } from '../../../src/store/ddl-journal.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
 import { MetadataModel } from '../model/metadata-model.js';
@@ -42,7 +42,7 @@ beforeEach(async () => {
   former = await records.takeLeaderEpoch(never);
 });
 
-const found = (name: string): FoundDdlChange => ({
+const found = (name: string): NewDdlEntry => ({
   operation: 'drop',
   uuid: name.repeat(32),
   database: 'shop',

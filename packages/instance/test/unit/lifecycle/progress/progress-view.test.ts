@@ -63,7 +63,7 @@ const stats: TaskStats = {
   bufferedBytes: 0,
   bufferedEvents: 0,
   partitions: { waiting: 0, starting: 0, copying: 0, done: 0 },
-  writesAbove: { writes: 0, createsAndDrops: 0, deletedIn: new Set() },
+  lateWrites: { writes: 0, createsAndDrops: 0, deletedIn: new Set() },
 };
 
 const observed: Observed = {

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { storedEntry } from '../../../../src/catalog/catalog-bytes.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { followedCatalog, resultOf } from '../../../../src/lifecycle/task/followed-collections.js';
-import type { DdlChange } from '../../../../src/store/ddl-journal.js';
+import type { DdlEntry } from '../../../../src/store/ddl-journal.js';
 import { entryOf } from '../../model/task-view.js';
 
 const [orders, items, notes] = ['aa', 'bb', 'cc'].map((digits) => digits.repeat(16)) as [string, string, string];
 const ordersEntry = entryOf({ uuid: orders, name: 'orders' }, []);
 const started = [ordersEntry, entryOf({ uuid: items, name: 'items' }, [])];
 
-function ddlChangeOf(changes: Partial<DdlChange>, result: string | null = null): DdlChange {
+function ddlChangeOf(changes: Partial<DdlEntry>, result: string | null = null): DdlEntry {
   const uuid = changes.uuid ?? orders;
   const entry = result === null ? null : storedEntry(entryOf({ uuid, name: result }, []));
   return {
@@ -27,7 +27,7 @@ function ddlChangeOf(changes: Partial<DdlChange>, result: string | null = null):
   };
 }
 
-function namesAfter(...ddlChanges: DdlChange[]) {
+function namesAfter(...ddlChanges: DdlEntry[]) {
   return followedCatalog(started, ddlChanges).entries.map(({ entry, copy, notBefore }) => [
     entry.name,
     copy,

@@ -49,7 +49,7 @@ async function reported(
     taskId: 'a',
     epoch: 2,
     drain: () => Promise.resolve(true),
-    stats: () => statsWith({ writesAbove: { writes, createsAndDrops, deletedIn: new Set(deletedIn) } }),
+    stats: () => statsWith({ lateWrites: { writes, createsAndDrops, deletedIn: new Set(deletedIn) } }),
   };
   await followCommit(deps, only<SyncPipeline>(sync), before, never, never);
   return drained;
@@ -99,7 +99,7 @@ it('a task reports that its stream has passed the time of the leader, with the l
   });
   const stats = () =>
     statsWith({
-      writesAbove: { writes: readBelow > timeOf(lastLook) ? 1 : 0, createsAndDrops: 0, deletedIn: new Set() },
+      lateWrites: { writes: readBelow > timeOf(lastLook) ? 1 : 0, createsAndDrops: 0, deletedIn: new Set() },
       readBelow,
     });
   const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats };
@@ -228,7 +228,7 @@ it.each([
 
 describe('a task that waits for the end of the commit', () => {
   let record: MigrationRecord;
-  let writesAbove: number;
+  let lateWrites: number;
   let reported: TaskRecord['drained'][];
   let wakes: number;
   let changed: Condition;
@@ -240,7 +240,7 @@ describe('a task that waits for the end of the commit', () => {
     const tasks = new Map<string, TaskRecord>();
     const view = { ...viewWith({ phase: 'committing', commit: round(1) }), tasks };
     ({ record } = view);
-    [writesAbove, reported, wakes, changed] = [0, [], 0, new Condition()];
+    [lateWrites, reported, wakes, changed] = [0, [], 0, new Condition()];
     const deps = depsWith({
       watch: {
         view,
@@ -262,7 +262,7 @@ describe('a task that waits for the end of the commit', () => {
       taskId: 'a',
       epoch: 1,
       drain: () => Promise.resolve(true),
-      stats: () => statsWith({ writesAbove: { writes: writesAbove, createsAndDrops: 0, deletedIn: new Set() } }),
+      stats: () => statsWith({ lateWrites: { writes: lateWrites, createsAndDrops: 0, deletedIn: new Set() } }),
     };
     ended = followCommit(deps, only<SyncPipeline>(sync), null, never, never);
     await settled();
@@ -282,12 +282,12 @@ describe('a task that waits for the end of the commit', () => {
     passTime();
     await settled();
     expect([reported.length, wakes]).toEqual([1, 1]);
-    writesAbove = 3;
+    lateWrites = 3;
     passTime();
     await settled();
     expect(reported.at(-1)).toEqual({ round: 1, eventsAbove: 3, deletedIn: [] });
     expect([reported.length, wakes]).toEqual([2, 2]);
-    writesAbove = 4;
+    lateWrites = 4;
     passTime();
     await settled();
     expect([reported.length, wakes]).toEqual([2, 2]);

@@ -2,7 +2,7 @@ import { Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Journalled } from '../../../../src/lifecycle/migration/migration-watch.js';
 import { DdlFollower, type DdlSource, type TaskDdl } from '../../../../src/lifecycle/task/task-ddl.js';
-import type { DdlChange } from '../../../../src/store/ddl-journal.js';
+import type { DdlEntry } from '../../../../src/store/ddl-journal.js';
 import { Condition } from '../../../../src/async/waiting.js';
 import { never, settled } from '../../model/parts.js';
 import { only } from '../../../../../../test/only.js';
@@ -19,7 +19,7 @@ function gate(set: (open: () => void) => void): Promise<void> {
   return new Promise((resolve) => set(resolve));
 }
 
-function ddlChangeOf(ordinal: number): DdlChange {
+function ddlChangeOf(ordinal: number): DdlEntry {
   return {
     ordinal,
     operation: 'drop',
@@ -53,9 +53,9 @@ beforeEach(() => {
 
 function follow(): void {
   const ddlChanges = only<TaskDdl>({
-    learn: (learned: readonly DdlChange[]) => void log.push(`learned ${learned.map(({ ordinal }) => ordinal).join()}`),
+    learn: (learned: readonly DdlEntry[]) => void log.push(`learned ${learned.map(({ ordinal }) => ordinal).join()}`),
     quiet: () => gate((open) => (quiet = open)),
-    takeOver: ({ ordinal }: DdlChange) => Promise.resolve(void log.push(`took over ${ordinal}`)),
+    takeOver: ({ ordinal }: DdlEntry) => Promise.resolve(void log.push(`took over ${ordinal}`)),
   });
   const sync = only<SyncPipeline>({
     ddlChanges,

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { only } from '../../../../../../test/only.js';
 import type { TaskCollection } from '../../../../src/lifecycle/task/task-collections.js';
 import { type DdlStages, TaskDdl, UndoneEntries } from '../../../../src/lifecycle/task/task-ddl.js';
-import type { DdlChange } from '../../../../src/store/ddl-journal.js';
+import type { DdlEntry } from '../../../../src/store/ddl-journal.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { collectionOf, never, settled } from '../../model/parts.js';
 import type { ApplyWorkers } from '../../../../src/apply/apply-workers.js';
@@ -72,7 +72,7 @@ beforeEach(() => {
   ddlChanges = new TaskDdl(stages);
 });
 
-function rename(droppedUuid: string | null = null): DdlChange {
+function rename(droppedUuid: string | null = null): DdlEntry {
   return {
     ordinal: 1,
     operation: 'rename',
@@ -87,7 +87,7 @@ function rename(droppedUuid: string | null = null): DdlChange {
   };
 }
 
-function drop(): DdlChange {
+function drop(): DdlEntry {
   return {
     ordinal: 1,
     operation: 'drop',
