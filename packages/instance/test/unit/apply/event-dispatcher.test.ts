@@ -65,6 +65,9 @@ describe('an event of a partition', () => {
       bringTo(fixture.partition, state, 20n);
       dispatcher.route(step([event(21n), event(22n)], 30n));
       expect(fixture.routed).toEqual([]);
+      if (state === 'starting') fixture.partition.startCopying();
+      fixture.partition.endReading(20n);
+      fixture.partition.close();
       const buffered = fixture.partition.finish();
       expect(buffered.map(({ time }) => time)).toEqual([21n, 22n]);
       expect(fixture.budget.used).toBeGreaterThan(0);

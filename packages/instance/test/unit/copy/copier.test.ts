@@ -86,6 +86,8 @@ describe('a suspended collection', () => {
   it('fails when its closing write is in flight, whose outcome is unknown', async () => {
     const lost = new Error('the answer was lost');
     copy = ({ partition, stop }) => {
+      bringTo(partition, 'copying');
+      partition.endReading(0n);
       partition.close();
       return new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(lost)));
     };

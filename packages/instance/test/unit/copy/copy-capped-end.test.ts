@@ -5,6 +5,7 @@ import type { ChangeEvent } from '../../../src/store/change-event.js';
 import type { Partition } from '../../../src/store/partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { changeOf, collectionOf, never, rawOf } from '../model/parts.js';
+import { bringTo } from '../model/partition-states.js';
 
 /** Events that fill the budget. */
 const eventsMax = 10;
@@ -19,6 +20,7 @@ let ends: CappedEnds;
 function cappedPartition(): Partition {
   const [only] = PartitionTable.fresh(collectionOf({ capped: true }), [], () => Promise.resolve()).partitions;
   if (only === undefined) throw new Error('a table has a partition');
+  bringTo(only, 'copying');
   return only;
 }
 

@@ -11,6 +11,7 @@ import { RereadSet } from '../../../src/store/reread-set.js';
 import { bytesOf, collectionOf, never, withUndefined } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
 import { wholeTable } from './copy-fixture.js';
+import { bringTo } from '../model/partition-states.js';
 
 /** Upper bound of the bytes in one reply. */
 const replyBytesMax = 16 * 2 ** 20;
@@ -23,6 +24,8 @@ async function writesOf(documents: readonly Uint8Array[], replaces: boolean): Pr
   const budget = new ByteBudget(1);
   rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
   const { table, partition } = wholeTable(collectionOf());
+  bringTo(partition, 'copying');
+  partition.markDirty();
   const writer = new PartitionWriter(table.collection, partition, replaces, {
     writer: writes,
     rereads,

@@ -10,6 +10,7 @@ import { PartitionTable } from '../../../src/store/partition-table.js';
 import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { bytesOf, collectionOf, never, zeroTimestamp } from '../model/parts.js';
+import { bringTo } from '../model/partition-states.js';
 
 let sent: RawWrite[];
 let failures: WriteFailure[];
@@ -26,6 +27,8 @@ async function write(
 ): Promise<[unknown, string][]> {
   const [partition] = PartitionTable.fresh(collection, [], () => Promise.resolve()).partitions;
   if (partition === undefined) throw new Error('a table has a partition');
+  bringTo(partition, 'copying');
+  partition.markDirty();
   const budget = new ByteBudget(1_000_000);
   const take = (one: RawWrite): Promise<WriteOutcome> => {
     sent.push(one);

@@ -12,6 +12,7 @@ export function bringTo(
   if (state === 'starting') return;
   partition.startCopying();
   if (state === 'copying') return;
-  if (readEnd !== null) partition.endReading(readEnd);
+  partition.endReading(readEnd ?? readTime);
+  partition.close();
   partition.finish();
 }

@@ -96,8 +96,12 @@ describe('the durable form', () => {
     first(table).markDirty();
     first(table).wrote(2, 10);
     const second = table.partitions[1] ?? first(table);
-    bringTo(second, 'done', 6n, 9n);
+    bringTo(second, 'copying', 6n);
+    second.markDirty();
     second.wrote(3, 20);
+    second.endReading(9n);
+    second.close();
+    second.finish();
     const restored = PartitionTable.restored(collection, await stored(table), nothing);
     const [unfinished, finished] = restored.partitions;
     expect(unfinished).toMatchObject({
@@ -131,6 +135,7 @@ describe('the durable form', () => {
     bringTo(first(table), 'copying', 7n);
     first(table).markDirty();
     table.splitAt(first(table), rawOf(5), false);
+    first(table).endReading(8n);
     first(table).close();
     const restored = PartitionTable.restored(collection, await stored(table), nothing);
     expect(restored.partitions.map(({ state, dirty }) => [state, dirty])).toEqual([

@@ -57,6 +57,13 @@ function partition(index: number): Partition {
   return found;
 }
 
+/** Brings a partition that is done back to waiting. */
+function waitAgain(done: Partition): void {
+  done.startReopening();
+  done.reopen(5n);
+  done.finishReopening();
+}
+
 async function reread(...ids: number[]): Promise<void> {
   await rereads.add(ids.map((id) => ({ collection, id: rawOf(id), reason: 'duplicateKey' as const, time: 25n })));
 }
@@ -81,7 +88,7 @@ describe('a re-read set that is full', () => {
   });
 
   it('leaves a partition alone that the copy has taken, even while its attempt waits to start', async () => {
-    partition(0).abandon();
+    waitAgain(partition(0));
     taken.add(partition(0));
     await reread(1, 2, 20);
     expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([rawOf(20)]);
@@ -144,7 +151,8 @@ describe('a re-read set that is full', () => {
     ['is capped', { capped: true }, 'done' as const],
   ])('gives up nothing that %s', async (_what, changes, state) => {
     begin(changes);
-    bringTo(partition(0), state);
+    waitAgain(partition(0));
+    bringTo(partition(0), state, 5n);
     await reread(1, 2, 3);
     expect(await relief.next()).toBeNull();
     expect(saved).toEqual([]);
@@ -161,7 +169,8 @@ describe('a re-read set that is full', () => {
   it('gives up several partitions of a collection together, until they have a tenth of its keys', async () => {
     begin({}, 30, [10, 20, 30]);
     await reread(...Array.from({ length: 26 }, (_, index) => index - 20), 10, 20, 21, 30, 31);
-    bringTo(partition(0), 'copying');
+    waitAgain(partition(0));
+    bringTo(partition(0), 'copying', 5n);
     expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([20, 21, 30, 31].map(rawOf));
     expect([0, 1, 2, 3].map((index) => partition(index).reopening)).toEqual([false, false, true, true]);
     expect([saved.length, partition(2).dropped, partition(3).dropped]).toEqual([1, 30n, 30n]);
