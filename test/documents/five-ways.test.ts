@@ -6,6 +6,12 @@ import { readModules, readText } from '../source-tree.js';
 const document = 'docs/internals/2-five-ways.md';
 const step = /^\d+\. \[`(?<name>[^`#]+)#(?<symbol>[^`]+)`\]\((?<target>[^)]+)\): (?<sentence>.+)$/;
 
+/** Files and folders that a reader of a way meets at most, without the words of the language and the driver. */
+const bounds: Readonly<Record<string, { files: number; folders: number }>> = {
+  'A document in the copy': { files: 16, folders: 5 },
+  'An update event': { files: 20, folders: 5 },
+};
+
 interface Step {
   line: string;
   /** The file's path as the document shows it, and from the repository's folder. */
@@ -20,7 +26,7 @@ describe(document, () => {
   const ways = readText(document)
     .split(/^## /m)
     .slice(1)
-    .map((chapter) => ({ title: chapter.split('\n')[0] ?? '', steps: stepsOf(chapter) }));
+    .map((chapter) => ({ title: chapter.split('\n')[0] ?? '', steps: stepsOf(chapter), files: filesOf(chapter) }));
 
   test('has the five ways, each with its steps in order', () => {
     expect(ways.map(({ title }) => title)).toEqual([
@@ -50,7 +56,21 @@ describe(document, () => {
     });
     expect(wrong).toEqual([]);
   });
+
+  test.each(ways.filter(({ title }) => title in bounds))('$title: is short, and comes back to no file', (way) => {
+    const folders = new Set(way.files.map((file) => posix.dirname(file)));
+    expect(way.files.length).toBeLessThanOrEqual(bounds[way.title]?.files ?? 0);
+    expect(folders.size).toBeLessThanOrEqual(bounds[way.title]?.folders ?? 0);
+    const visits = way.steps.map(({ file }) => file).filter((file, index, all) => file !== all[index - 1]);
+    expect(visits).toEqual([...new Set(visits)]);
+  });
 });
+
+/** The modules that a chapter links, in its steps and beside them. */
+function filesOf(chapter: string): string[] {
+  const targets = [...chapter.matchAll(/\]\((?<target>[^)#]+\.ts)\)/g)].map(({ groups }) => groups?.target ?? '');
+  return [...new Set(targets)];
+}
 
 function stepsOf(chapter: string): Step[] {
   return chapter

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { hasZeroTimestamp, isConditionAt } from '../bson/sent-value.js';
+import { DocumentBuilder } from '../bson/build.js';
+import { elementType } from '../bson/element-type.js';
 import {
   cstringEnd,
   elementEnd,
@@ -10,14 +11,13 @@ import {
   rawValue,
   readDocument,
 } from '../bson/scan.js';
+import { hasZeroTimestamp, isConditionAt } from '../bson/sent-value.js';
 import { fullKeyFilter, isOfId, isPlainCondition, type ShardKeyField } from '../bson/shard-key.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { type Delta, deltaBytesMax, deltaOf, deltaStagesMax, fieldsOf, type Folded, touchesKey } from './delta.js';
 import { isRelated, isWithin, type PathChange, pathKey, pathsEqual } from './delta-paths.js';
-import { DocumentBuilder } from '../bson/build.js';
-import { elementType } from '../bson/element-type.js';
+import { type Delta, deltaBytesMax, deltaOf, deltaStagesMax, fieldsOf, type Folded, touchesKey } from './delta.js';
 
 /** The change of one document: at most one statement of a write batch. */
 export type Action =

@@ -1,13 +1,19 @@
 import { hottest } from '@convoy/api/contract/hot-documents';
-import { runTogether } from '../async/together.js';
-import { type HotDocument, HotDocuments } from './hot-documents.js';
-import { composeBatch, type RoutedEvent, type WaitingEvents, type WriteBatch } from './write-batch.js';
 import type { Clock } from '../async/clock.js';
-import type { ApplyWatermark } from '../store/task-record.js';
+import { runTogether } from '../async/together.js';
 import { type ByteBudget, Condition } from '../async/waiting.js';
 import { ownedEvent } from '../store/change-event.js';
 import type { RereadSet } from '../store/reread-set.js';
+import type { ApplyWatermark } from '../store/task-record.js';
 import { type BatchDestination, sendBatch } from './send-batch.js';
+import {
+  composeBatch,
+  type HotDocument,
+  HotDocuments,
+  type RoutedEvent,
+  type WaitingEvents,
+  type WriteBatch,
+} from './write-batch.js';
 
 /** The part of all buffered bytes that wait for a batch at most: with 1 kB documents two batches for each worker. */
 const queuedFractionMax = 0.125;

@@ -1,5 +1,8 @@
 import type { Document, Timestamp } from 'mongodb';
-import { BatchSize } from '../cluster/reads.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Retrying } from '../async/retry.js';
+import { DocumentBuilder } from '../bson/build.js';
+import { elementsOf, findElement, rawValue, readDocument, readNumber } from '../bson/scan.js';
 import {
   openChangeStream,
   ownPlace,
@@ -9,14 +12,11 @@ import {
   WatchedStream,
 } from '../cluster/change-stream.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
 import { classify, failureName, isEventTooLarge } from '../cluster/failure.js';
+import type { ClusterClient, NodeClient, RawBatch, RawCursor } from '../cluster/node-client.js';
 import { historyLost } from '../cluster/oplog-window.js';
-import type { Retrying } from '../async/retry.js';
+import { BatchSize } from '../cluster/reads.js';
 import type { StreamPatience } from '../store/change-event.js';
-import { DocumentBuilder } from '../bson/build.js';
-import { elementsOf, findElement, rawValue, readDocument, readNumber } from '../bson/scan.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** How long the server waits for events before it returns an empty batch with the token of its present time. */
 const awaitData_ms = 200;

@@ -12,9 +12,9 @@ import {
   readNumber,
   readString,
 } from '../bson/scan.js';
+import type { ShardKeyField } from '../bson/shard-key.js';
 import { isMade, isPlainName, isRelated, type PathChange, pathChanges, pathKey, type PathPart } from './delta-paths.js';
 import { isWithinLevels } from './path-stage.js';
-import type { ShardKeyField } from '../bson/shard-key.js';
 
 /** The changes of consecutive updates of one document that can be replayed exactly, in the server's order. */
 type Changes =

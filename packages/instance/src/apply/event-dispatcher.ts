@@ -1,15 +1,15 @@
-import { idClass } from '../bson/id.js';
 import { type ByteBudget, Condition } from '../async/waiting.js';
+import { idClass } from '../bson/id.js';
 import { type ChangeEvent, ownedEvent } from '../store/change-event.js';
-import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
+import type { Partition } from '../store/partition.js';
 import type { SyncedCollection, SyncedCollections } from '../store/synced-collection.js';
 import type { ReplayBounds } from './action.js';
+import type { ApplyWorkers } from './apply-workers.js';
+import type { StreamStep } from './change-stream-reader.js';
 import { parseEvent, type StreamEvent } from './event.js';
 import { EventsAhead, type StreamLateWrites } from './events-ahead.js';
-import type { ApplyWorkers } from './apply-workers.js';
 import type { RecentWrites } from './recent-writes.js';
-import type { StreamStep } from './change-stream-reader.js';
 import type { EventPurpose, RoutedEvent } from './write-batch.js';
 
 export interface EventDispatcherDependencies {

@@ -1,4 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
+import type { Retrying } from '../async/retry.js';
 import {
   deleteStatement,
   DocumentBuilder,
@@ -7,21 +9,19 @@ import {
   updateStatement,
 } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
-import type { NodeClient, RawWrite, WriteFailure, WriteOutcome } from '../cluster/node-client.js';
+import { idFilter } from '../bson/id.js';
+import { findValue } from '../bson/scan.js';
+import { isLossless } from '../bson/sent-value.js';
+import { fullKeyFilter, isOfId } from '../bson/shard-key.js';
 import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-command.js';
+import { mayReadLater } from '../cluster/failure.js';
+import type { NodeClient, RawWrite, WriteFailure, WriteOutcome } from '../cluster/node-client.js';
+import { batchesOf } from '../cluster/reads.js';
 import { type DocumentWriter, rereadOfRefusal, rereadOfUpsert, writeRefused } from '../store/fenced-writer.js';
 import type { RereadReason, RereadRequest } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { absentFilter, needsAbsence, writeDelta, writeForAbsent } from './write-delta.js';
 import type { BatchItem, WriteBatch } from './write-batch.js';
-import type { Document } from 'mongodb';
-import { isLossless } from '../bson/sent-value.js';
-import { findValue } from '../bson/scan.js';
-import { fullKeyFilter, isOfId } from '../bson/shard-key.js';
-import { batchesOf } from '../cluster/reads.js';
-import { idFilter } from '../bson/id.js';
-import { mayReadLater } from '../cluster/failure.js';
-import type { Retrying } from '../async/retry.js';
+import { absentFilter, needsAbsence, writeDelta, writeForAbsent } from './write-delta.js';
 
 /** "cannot remove from a capped collection": servers before 5.0.7 and 5.3 (SERVER-63201). */
 const illegalOperationCode = 20;

@@ -1,8 +1,8 @@
 import { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
 import { bufferOf, cstringEnd, elementsOf, readString, undecodedElementsOf } from '../bson/scan.js';
-import type { Delta, FieldValue, Folded } from './delta.js';
 import { isPlainPath, type PathChange, pathKey } from './delta-paths.js';
+import type { Delta, FieldValue, Folded } from './delta.js';
 import { takenOutMax, writePathStage, writeValue, writeWithout } from './path-stage.js';
 
 /** Writes the delta as the field `u` of a statement: as operators where these are exact, otherwise as a pipeline. */

@@ -1,5 +1,5 @@
-import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
 import { setMaxListeners } from 'node:events';
+import { systemTime, type TimeSource } from '@convoy/api/time/time-source';
 
 /** The engine's source of time and randomness; injected, so that a test can control both. */
 export interface Clock extends TimeSource {

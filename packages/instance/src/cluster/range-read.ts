@@ -1,10 +1,10 @@
 import { Binary, type Document, MaxKey, type Timestamp } from 'mongodb';
-import { matchingAll } from './reads.js';
-import type { CallOptions, NodeClient, RawBatch, RawCursor } from './node-client.js';
-import { classify, CollectionAbsentError } from './failure.js';
 import { elementType } from '../bson/element-type.js';
-import { losslessValue } from '../bson/sent-value.js';
 import type { RawValue } from '../bson/scan.js';
+import { losslessValue } from '../bson/sent-value.js';
+import { classify, CollectionAbsentError } from './failure.js';
+import type { CallOptions, NodeClient, RawBatch, RawCursor } from './node-client.js';
+import { matchingAll } from './reads.js';
 
 /** The fields of `find` that identify the collection. */
 interface ReadTarget {

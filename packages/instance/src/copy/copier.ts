@@ -1,8 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { runTogether } from '../async/together.js';
 import { Condition } from '../async/waiting.js';
-import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
+import type { Partition } from '../store/partition.js';
 import { copyCapped } from './copy-capped.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 import { copyInRecordOrder } from './copy-in-record-order.js';

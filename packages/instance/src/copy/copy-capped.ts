@@ -1,19 +1,19 @@
+import { Buffer } from 'node:buffer';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { ByteBudget } from '../async/waiting.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { hasZeroTimestamp } from '../bson/sent-value.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import { BatchSize } from '../cluster/reads.js';
-import type { RawCursor } from '../cluster/node-client.js';
 import { classify, duplicateKeyCode, historyIncompleteCode } from '../cluster/failure.js';
-import type { SyncedCollection } from '../store/synced-collection.js';
-import { writeRefused } from '../store/fenced-writer.js';
-import { abandon, beginReading, closePartition, untilCopied } from './copy-partition.js';
-import type { PartitionCopy } from './copy-dependencies.js';
-import { idOf, upsertStatement } from './partition-writer.js';
-import { Buffer } from 'node:buffer';
-import type { ByteBudget } from '../async/waiting.js';
+import type { RawCursor } from '../cluster/node-client.js';
+import { BatchSize } from '../cluster/reads.js';
 import type { ChangeEvent, RoutedStream } from '../store/change-event.js';
+import { writeRefused } from '../store/fenced-writer.js';
 import type { Partition } from '../store/partition.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import type { PartitionCopy } from './copy-dependencies.js';
+import { abandon, beginReading, closePartition, untilCopied } from './copy-partition.js';
+import { idOf, upsertStatement } from './partition-writer.js';
 
 /**
  * Copies a capped collection in natural order, one insert in flight. Servers before 8.0 cannot read it at one time.

@@ -1,14 +1,14 @@
-import { codeOf, keyNotFoundCode, mayReadLater } from '../cluster/failure.js';
-import type { RecordScan, RecordToken } from '../store/record-scan.js';
-import { abandon, beginReading, closePartition, refuseUnfenced, untilCopied } from './copy-partition.js';
-import type { CopyDependencies, PartitionCopy } from './copy-dependencies.js';
-import { PartitionWriter } from './partition-writer.js';
-import type { RawBatch, RawCursor } from '../cluster/node-client.js';
-import { primaryTerm } from '../cluster/topology.js';
-import { openRecordCursor, readTarget } from '../cluster/range-read.js';
-import type { SyncedCollection } from '../store/synced-collection.js';
-import { PacedReader } from './partition-reader.js';
 import type { CopyOrderReason } from '@convoy/api/contract/copy-order';
+import { codeOf, keyNotFoundCode, mayReadLater } from '../cluster/failure.js';
+import type { RawBatch, RawCursor } from '../cluster/node-client.js';
+import { openRecordCursor, readTarget } from '../cluster/range-read.js';
+import { primaryTerm } from '../cluster/topology.js';
+import type { RecordScan, RecordToken } from '../store/record-scan.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import type { CopyDependencies, PartitionCopy } from './copy-dependencies.js';
+import { abandon, beginReading, closePartition, refuseUnfenced, untilCopied } from './copy-partition.js';
+import { PacedReader } from './partition-reader.js';
+import { PartitionWriter } from './partition-writer.js';
 
 /**
  * Copies a partition in the order of its records, in pieces. Each piece is read at its own time, ends after

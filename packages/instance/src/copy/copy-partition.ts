@@ -1,14 +1,14 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Clock } from '../async/clock.js';
 import { idClass, mayBound } from '../bson/id.js';
 import type { RawValue } from '../bson/scan.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import { mayReadLater } from '../cluster/failure.js';
-import type { Partition } from '../store/partition.js';
 import type { PartitionTable } from '../store/partition-table.js';
+import type { Partition } from '../store/partition.js';
 import type { PartitionCopy } from './copy-dependencies.js';
 import { PartitionReader } from './partition-reader.js';
 import { idOf, PartitionWriter } from './partition-writer.js';
-import type { Clock } from '../async/clock.js';
 
 /**
  * Copies one partition at one source time. After `partition_seconds` it ends the partition early, and the rest becomes

@@ -1,8 +1,8 @@
 import type { Timestamp } from 'mongodb';
 import { elementType } from '../bson/element-type.js';
 import { compareRaw } from '../bson/order.js';
-import { isLossless } from '../bson/sent-value.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
+import { isLossless } from '../bson/sent-value.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../cluster/node-client.js';
 import { openSnapshotCursor, readTarget } from '../cluster/range-read.js';

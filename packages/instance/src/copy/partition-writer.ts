@@ -1,12 +1,12 @@
 import { replaceStatement } from '../bson/build.js';
 import { findValue, type RawValue } from '../bson/scan.js';
-import { fullKeyFilter } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/sent-value.js';
+import { fullKeyFilter } from '../bson/shard-key.js';
 import type { RawWrite, WriteOutcome } from '../cluster/node-client.js';
+import { rereadOfRefusal, rereadOfUpsert, writeRefused } from '../store/fenced-writer.js';
 import type { Partition } from '../store/partition.js';
 import type { RereadReason, RereadRequest } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { rereadOfRefusal, rereadOfUpsert, writeRefused } from '../store/fenced-writer.js';
 import type { CopyDependencies } from './copy-dependencies.js';
 
 /** Batches of a partition in flight while the source is read: more would only use memory. */

@@ -1,13 +1,13 @@
 import type { CopyOrder, CopyOrderReason } from '@convoy/api/contract/copy-order';
-import { compareRaw } from '../bson/order.js';
-import { isLossless } from '../bson/sent-value.js';
-import { findValue, type RawValue } from '../bson/scan.js';
-import { codeOf, sampleFoundDuplicatesCode } from '../cluster/failure.js';
 import { idFilter } from '../bson/id.js';
+import { compareRaw } from '../bson/order.js';
+import { findValue, type RawValue } from '../bson/scan.js';
+import { isLossless } from '../bson/sent-value.js';
+import { codeOf, sampleFoundDuplicatesCode } from '../cluster/failure.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { sampleIds, sampleIdsOrNone } from '../cluster/sample-ids.js';
-import type { SyncedCollection } from '../store/synced-collection.js';
 import type { IdRange } from '../store/partition.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
 
 /** What the options of the start ask for. */
 export interface OrderWish {

@@ -1,6 +1,19 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 import type { Clock } from '../async/clock.js';
+import type { Retrying } from '../async/retry.js';
+import { deleteStatement, replaceStatement } from '../bson/build.js';
+import { idClass, idFilter } from '../bson/id.js';
+import { findValue } from '../bson/scan.js';
+import { hasZeroTimestamp } from '../bson/sent-value.js';
+import { fullKeyFilter } from '../bson/shard-key.js';
+import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
+import { bulkBytesMax, commandBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-command.js';
+import { CollectionAbsentError, historyIncompleteCode } from '../cluster/failure.js';
 import type { NodeClient, RawWrite, WriteOutcome } from '../cluster/node-client.js';
-import type { ApplyWatermark } from '../store/task-record.js';
+import { openAtTime, openPresent, readTarget } from '../cluster/range-read.js';
+import { batchesOf, matchingAll } from '../cluster/reads.js';
+import type { RoutedStream } from '../store/change-event.js';
 import {
   type DocumentWriter,
   rereadOfRefusal,
@@ -8,22 +21,9 @@ import {
   RetryableStatement,
   writeRefused,
 } from '../store/fenced-writer.js';
-import type { Retrying } from '../async/retry.js';
 import type { RereadEntry, RereadReason, RereadSet } from '../store/reread-set.js';
-import type { RoutedStream } from '../store/change-event.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { deleteStatement, replaceStatement } from '../bson/build.js';
-import { findValue } from '../bson/scan.js';
-import { fullKeyFilter } from '../bson/shard-key.js';
-import { hasZeroTimestamp } from '../bson/sent-value.js';
-import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import { CollectionAbsentError, historyIncompleteCode } from '../cluster/failure.js';
-import { bulkBytesMax, commandBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-command.js';
-import type { Document } from 'mongodb';
-import { idClass, idFilter } from '../bson/id.js';
-import { batchesOf, matchingAll } from '../cluster/reads.js';
-import { openAtTime, openPresent, readTarget } from '../cluster/range-read.js';
+import type { ApplyWatermark } from '../store/task-record.js';
 
 /** A range that is copied again once the documents of its entries are gone from the destination. */
 export interface GivenUpRange {

@@ -1,9 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { classify, CollectionAbsentError } from '../cluster/failure.js';
-import type { RereadEntry } from '../store/reread-set.js';
 import { Condition } from '../async/waiting.js';
-import type { SyncedCollection } from '../store/synced-collection.js';
+import { classify, CollectionAbsentError } from '../cluster/failure.js';
 import { writeRefused } from '../store/fenced-writer.js';
+import type { RereadEntry } from '../store/reread-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
 import {
   type BlockedEntry,
   type GivenUpRange,

@@ -1,5 +1,5 @@
-import { RawValue } from '../bson/scan.js';
 import { Buffer } from 'node:buffer';
+import { RawValue } from '../bson/scan.js';
 import type { PartitionTable } from './partition-table.js';
 import type { RereadEntry } from './reread-set.js';
 import type { SyncedCollection } from './synced-collection.js';

@@ -1,11 +1,11 @@
 import { BSON, type Document } from 'mongodb';
-import type { CallOptions, NodeClient, RawWrite, WriteTicket } from '../cluster/node-client.js';
-import { metadataDatabase, throwWriteError } from './metadata.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { historyIncompleteCode } from '../cluster/failure.js';
 import type { Retrying } from '../async/retry.js';
-import { numbersPerEpoch, writeTicketed } from './fenced-writer.js';
 import { secondsOf } from '../cluster/cluster-time.js';
+import { historyIncompleteCode } from '../cluster/failure.js';
+import type { CallOptions, NodeClient, RawWrite, WriteTicket } from '../cluster/node-client.js';
+import { numbersPerEpoch, writeTicketed } from './fenced-writer.js';
+import { metadataDatabase, throwWriteError } from './metadata.js';
 import type { MigrationRecord } from './migration-record.js';
 
 /**

@@ -1,8 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../cluster/node-client.js';
 import type { FailureMeaning, Retrying } from '../async/retry.js';
-import type { SessionFence } from './fence.js';
 import { Condition } from '../async/waiting.js';
+import { upsertStatesKey } from '../bson/shard-key.js';
+import { clusterFailures } from '../cluster/connection-failure.js';
+import { statementBytesMax } from '../cluster/driver/write-command.js';
 import {
   classify,
   duplicateKeyCode,
@@ -11,12 +12,11 @@ import {
   kindOfCode,
   objectTooLargeCode,
 } from '../cluster/failure.js';
-import { upsertStatesKey } from '../bson/shard-key.js';
-import { statementBytesMax } from '../cluster/driver/write-command.js';
+import type { NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../cluster/node-client.js';
+import type { SessionFence } from './fence.js';
+import { MetadataWriteError } from './metadata.js';
 import type { RereadReason } from './reread-set.js';
 import type { SyncedCollection } from './synced-collection.js';
-import { clusterFailures } from '../cluster/connection-failure.js';
-import { MetadataWriteError } from './metadata.js';
 
 /** Resolves while this process owns the sync task; rejects with `staleEpoch` otherwise. May use a recent answer. */
 export type ConfirmOwner = () => Promise<void>;

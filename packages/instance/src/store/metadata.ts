@@ -1,9 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document, type Long } from 'mongodb';
-import { classify, duplicateKeyCode } from '../cluster/failure.js';
-import type { NodeClient } from '../cluster/node-client.js';
 import type { Retrying } from '../async/retry.js';
 import { commandBytesMax, partsWithin } from '../cluster/driver/write-command.js';
+import { classify, duplicateKeyCode } from '../cluster/failure.js';
+import type { NodeClient } from '../cluster/node-client.js';
 
 /** Database on the destination with all durable state; never synced. */
 export const metadataDatabase = 'convoy_metadata';

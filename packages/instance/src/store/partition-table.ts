@@ -1,10 +1,10 @@
 import type { CopyOrder, CopyOrderReason } from '@convoy/api/contract/copy-order';
 import type { Document } from 'mongodb';
+import { SerialQueue } from '../async/waiting.js';
 import { compareRaw } from '../bson/order.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { type IdRange, Partition, wholeRange } from './partition.js';
 import { RecordScan } from './record-scan.js';
-import { SerialQueue } from '../async/waiting.js';
 import type { SyncedCollection } from './synced-collection.js';
 
 /** Writes the durable form of a table. */

@@ -3,9 +3,9 @@ import type { Binary, Document, Timestamp } from 'mongodb';
 import { compareRaw } from '../bson/order.js';
 import { maxKey, minKey, ownedValue, type RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/sent-value.js';
+import { restoredTime, storedTime } from '../cluster/cluster-time.js';
 import type { ChangeEvent } from './change-event.js';
 import { RecordScan, type RecordToken } from './record-scan.js';
-import { restoredTime, storedTime } from '../cluster/cluster-time.js';
 
 /**
  * `waiting`: events are dropped, and the next copy includes them. `starting`: the read time is set, later events are

@@ -1,9 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Binary, Document } from 'mongodb';
+import { type ByteBudget, Condition } from '../async/waiting.js';
 import { idClass } from '../bson/id.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/sent-value.js';
-import { type ByteBudget, Condition } from '../async/waiting.js';
 import { type ChangeEvent, ownedEvent } from './change-event.js';
 import type { SyncedCollection } from './synced-collection.js';
 

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
-import type { Namespace } from '../cluster/node-client.js';
 import type { KeySource, ShardKeyField } from '../bson/shard-key.js';
+import type { Namespace } from '../cluster/node-client.js';
 
 /** A source collection, as the stages of one sync task see it. */
 export interface SyncedCollection {

@@ -1,7 +1,7 @@
 import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import { type HotDocument, hottest } from '@convoy/api/contract/hot-documents';
 import type { StreamLateWrites } from '../../apply/events-ahead.js';
-import type { HotDocument as HotTaskDocument } from '../../apply/hot-documents.js';
+import type { HotDocument as HotTaskDocument } from '../../apply/write-batch.js';
 import type { SourceWrites } from '../../apply/recent-writes.js';
 import { retryingFor } from '../../async/retry.js';
 import { restoredValue, storedValue } from '../../bson/sent-value.js';

@@ -6,7 +6,7 @@ import { expires } from '../../catalog/collection-options.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
 import type { TaskVerification } from '../../store/task-record.js';
-import { VerificationStorage } from '../../store/verification-storage.js';
+import { VerificationStorage } from '../../store/task-storage.js';
 import { TaskVerifier } from '../../verify/embedded/task-verifier.js';
 import type { VerifierDependencies } from '../../verify/embedded/verification-plan.js';
 import { readCommittedCatalog } from '../migration/migration-catalogs.js';

@@ -5,8 +5,8 @@ import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/sent-value.js';
 import type { Waits } from '../../cluster/calls-in-flight.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
-import type { Namespace, ClusterClient } from '../../cluster/node-client.js';
-import type { VerificationStorage } from '../../store/verification-storage.js';
+import type { ClusterClient, Namespace } from '../../cluster/node-client.js';
+import type { VerificationStorage } from '../../store/task-storage.js';
 import type { KnownTimes, Sides } from '../compare/sides.js';
 
 /** A collection of the migration that its verifier compares. */

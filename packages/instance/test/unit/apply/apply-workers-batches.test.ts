@@ -7,8 +7,7 @@ import {
   ApplyWorkers,
   EventQueue,
 } from '../../../src/apply/apply-workers.js';
-import { HotDocuments } from '../../../src/apply/hot-documents.js';
-import { composeBatch, type RoutedEvent } from '../../../src/apply/write-batch.js';
+import { composeBatch, HotDocuments, type RoutedEvent } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id.js';
 import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { ApplyWatermark } from '../../../src/store/task-record.js';

@@ -1,9 +1,8 @@
 import { BSON, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EventQueue } from '../../../src/apply/apply-workers.js';
-import { HotDocuments } from '../../../src/apply/hot-documents.js';
+import { composeBatch, HotDocuments, type WriteBatch } from '../../../src/apply/write-batch.js';
 import { sendBatch } from '../../../src/apply/send-batch.js';
-import { composeBatch, type WriteBatch } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id.js';
 import { decodeValue, type RawValue } from '../../../src/bson/scan.js';
 import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';

@@ -1,9 +1,8 @@
 import { Binary, BSON } from 'mongodb';
 import { expect, it } from 'vitest';
 import { EventQueue } from '../../../src/apply/apply-workers.js';
-import { HotDocuments } from '../../../src/apply/hot-documents.js';
+import { composeBatch, HotDocuments } from '../../../src/apply/write-batch.js';
 import { sendBatch } from '../../../src/apply/send-batch.js';
-import { composeBatch } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id.js';
 import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { assertWithinLimits, bulkBytesMax } from '../../../src/cluster/driver/write-command.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Metadata, MetadataWriteError, refusingStale } from '../../../src/store/metadata.js';
-import { VerificationStorage } from '../../../src/store/verification-storage.js';
+import { VerificationStorage } from '../../../src/store/task-storage.js';
 import { clientWith } from '../model/client-with.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { never, once } from '../model/parts.js';

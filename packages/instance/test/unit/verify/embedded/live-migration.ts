@@ -3,7 +3,7 @@ import { decodeValue, encodeValue, type RawValue } from '../../../../src/bson/sc
 import { restoredValue } from '../../../../src/bson/sent-value.js';
 import type { ClusterClient, NodeClient } from '../../../../src/cluster/node-client.js';
 import { Metadata } from '../../../../src/store/metadata.js';
-import { VerificationStorage } from '../../../../src/store/verification-storage.js';
+import { VerificationStorage } from '../../../../src/store/task-storage.js';
 import { TaskVerifier, type VerifierStart } from '../../../../src/verify/embedded/task-verifier.js';
 import type {
   CollectionToVerify,

@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { only } from '../../../../../../test/only.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
-import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
+import type { VerificationStorage } from '../../../../src/store/task-storage.js';
 import { Planner, Turns } from '../../../../src/verify/embedded/planning.js';
 import type {
   CollectionToVerify,

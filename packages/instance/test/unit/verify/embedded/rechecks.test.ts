@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { only } from '../../../../../../test/only.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
 import type { Clock } from '../../../../src/async/clock.js';
-import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
+import type { VerificationStorage } from '../../../../src/store/task-storage.js';
 import { Rechecks } from '../../../../src/verify/embedded/rechecks.js';
 import { newDifference, storedMismatch } from '../../../../src/verify/embedded/stored-mismatch.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';

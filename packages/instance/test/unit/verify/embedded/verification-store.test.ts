@@ -2,12 +2,12 @@ import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { only } from '../../../../../../test/only.js';
 import { encodeValue } from '../../../../src/bson/scan.js';
-import type { VerificationStorage } from '../../../../src/store/verification-storage.js';
+import type { VerificationStorage } from '../../../../src/store/task-storage.js';
 import {
-  restoredPart,
-  storedPlan,
   type CollectionToVerify,
   type MigrationToVerify,
+  restoredPart,
+  storedPlan,
   type VerifierDependencies,
 } from '../../../../src/verify/embedded/verification-plan.js';
 import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EventQueue } from '../../../src/apply/apply-workers.js';
-import { HotDocuments } from '../../../src/apply/hot-documents.js';
-import { composeBatch, type RoutedEvent, type WriteBatch } from '../../../src/apply/write-batch.js';
+import { composeBatch, HotDocuments, type RoutedEvent, type WriteBatch } from '../../../src/apply/write-batch.js';
 import { idClass } from '../../../src/bson/id.js';
 import { ByteBudget } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
