@@ -1,17 +1,19 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Clock } from '../async/clock.js';
+import type { Retrying } from '../async/retry.js';
 import { runTogether } from '../async/together.js';
-import { Condition } from '../async/waiting.js';
+import { type ByteBudget, Condition } from '../async/waiting.js';
+import type { RawValue } from '../bson/scan.js';
+import type { NodeClient } from '../cluster/node-client.js';
+import type { RoutedStream } from '../store/change-event.js';
+import type { DocumentWriter } from '../store/fenced-writer.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { Partition } from '../store/partition.js';
-import { copyCapped } from './copy-capped.js';
-import type { CopyDependencies } from './copy-dependencies.js';
+import type { RereadSet } from '../store/reread-set.js';
+import { type CappedEnds, copyCapped } from './copy-capped.js';
 import { copyInRecordOrder } from './copy-in-record-order.js';
+import type { CopyConcurrency, ReadRate } from './copy-pace.js';
 import { copyPartition } from './copy-partition.js';
-
-function copyingOf({ collection }: PartitionTable, { scan }: Partition): typeof copyPartition {
-  if (scan !== null) return copyInRecordOrder;
-  return collection.capped ? copyCapped : copyPartition;
-}
 
 /** A partition that is being copied; `suspend` ends it alone. */
 interface TakenPartition {
@@ -27,8 +29,8 @@ export class Copier {
   readonly #tables: PartitionTable[];
   /** UUIDs of suspended collections. */
   readonly #suspended = new Set<string>();
-  /** The commit time. Collections that can only be read later wait without a reader. */
-  #latest: bigint | null = null;
+  /** Collections that can only be read later wait without a reader. */
+  #commitTime: bigint | null = null;
   /** All tables before this index were done at the last search. */
   #firstOpen = 0;
 
@@ -63,7 +65,7 @@ export class Copier {
 
   /** Starts no collection that can only be read after it: that would block a reader until a later one is set. */
   setCommitTime(time: bigint): void {
-    this.#latest = time;
+    this.#commitTime = time;
     this.#changed.changed();
   }
 
@@ -138,7 +140,7 @@ export class Copier {
   }
 
   #isTooLate({ collection }: PartitionTable): boolean {
-    return this.#latest !== null && collection.notBefore > this.#latest;
+    return this.#commitTime !== null && collection.notBefore > this.#commitTime;
   }
 
   #waitingFrom(first: number): { table: PartitionTable; partition: Partition } | null {
@@ -152,4 +154,51 @@ export class Copier {
     }
     return null;
   }
+}
+
+/** The copy that a partition takes. */
+function copyingOf({ collection }: PartitionTable, { scan }: Partition): typeof copyPartition {
+  if (scan !== null) return copyInRecordOrder;
+  return collection.capped ? copyCapped : copyPartition;
+}
+
+/** The copy of one partition. */
+export interface PartitionCopy {
+  table: PartitionTable;
+  partition: Partition;
+  deps: CopyDependencies;
+  /** Ends the copy at the next batch and leaves the partition dirty. */
+  stop: AbortSignal;
+  /** Ends writes in flight. */
+  hard: AbortSignal;
+}
+
+export interface CopyDependencies {
+  /** The source shard; a router of the source, where that is what the task reads from. */
+  shard: NodeClient;
+  writer: DocumentWriter;
+  rereads: RereadSet;
+  retrying: Retrying;
+  clock: Clock;
+  /** Counts the bytes of documents that were read and that the destination has not acknowledged. */
+  budget: ByteBudget;
+  /** Limits the bytes read per second. */
+  rate: ReadRate;
+  /** Limits the task's reads and writes in flight, and tunes the limits during the copy. */
+  concurrency: CopyConcurrency;
+  stream: RoutedStream;
+  cappedEnds: CappedEnds;
+  restarts: CopyRestarts;
+  /** After this time a reader splits its partition and leaves the rest for later; in record order a piece ends. */
+  partition_seconds: number;
+  /** Partitions that are read at the same time, at most. */
+  readers: number;
+}
+
+/** Prepares a collection to be copied again. */
+export interface CopyRestarts {
+  /** Replaces a partly copied capped collection on the destination by an empty one. */
+  recreate(uuid: string, signal: AbortSignal): Promise<void>;
+  /** Chooses where the partitions of a copy in `_id` order start, after one in record order. */
+  startsInIdOrder(table: PartitionTable, signal: AbortSignal): Promise<RawValue[]>;
 }

@@ -11,7 +11,7 @@ import type { ChangeEvent, RoutedStream } from '../store/change-event.js';
 import { writeRefused } from '../store/fenced-writer.js';
 import type { Partition } from '../store/partition.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import type { PartitionCopy } from './copy-dependencies.js';
+import type { PartitionCopy } from './copier.js';
 import { abandon, beginReading, closePartition, untilCopied } from './copy-partition.js';
 import { idOf, upsertStatement } from './partition-writer.js';
 

@@ -5,7 +5,7 @@ import { openRecordCursor, readTarget } from '../cluster/range-read.js';
 import { primaryTerm } from '../cluster/topology.js';
 import type { RecordScan, RecordToken } from '../store/record-scan.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import type { CopyDependencies, PartitionCopy } from './copy-dependencies.js';
+import type { CopyDependencies, PartitionCopy } from './copier.js';
 import { abandon, beginReading, closePartition, refuseUnfenced, untilCopied } from './copy-partition.js';
 import { PacedReader } from './partition-reader.js';
 import { PartitionWriter } from './partition-writer.js';

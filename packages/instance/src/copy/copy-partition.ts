@@ -6,7 +6,7 @@ import { highestTime } from '../cluster/cluster-time.js';
 import { mayReadLater } from '../cluster/failure.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { Partition } from '../store/partition.js';
-import type { PartitionCopy } from './copy-dependencies.js';
+import type { PartitionCopy } from './copier.js';
 import { PartitionReader } from './partition-reader.js';
 import { idOf, PartitionWriter } from './partition-writer.js';
 

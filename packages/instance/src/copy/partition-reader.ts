@@ -9,7 +9,7 @@ import { openSnapshotCursor, readTarget } from '../cluster/range-read.js';
 import { BatchSize } from '../cluster/reads.js';
 import type { Partition } from '../store/partition.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import type { CopyDependencies } from './copy-dependencies.js';
+import type { CopyDependencies } from './copier.js';
 import { idOf } from './partition-writer.js';
 
 /**

@@ -7,7 +7,7 @@ import { rereadOfRefusal, rereadOfUpsert, writeRefused } from '../store/fenced-w
 import type { Partition } from '../store/partition.js';
 import type { RereadReason, RereadRequest } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import type { CopyDependencies } from './copy-dependencies.js';
+import type { CopyDependencies } from './copier.js';
 
 /** Batches of a partition in flight while the source is read: more would only use memory. */
 const writesInFlightMax = 2;

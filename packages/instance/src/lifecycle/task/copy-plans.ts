@@ -7,7 +7,7 @@ import type { CollectionPlan } from '../../catalog/destination-plan.js';
 import { listCollections } from '../../catalog/list-namespaces.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { NodeClient } from '../../cluster/node-client.js';
-import type { CopyRestarts } from '../../copy/copy-dependencies.js';
+import type { CopyRestarts } from '../../copy/copier.js';
 import { chooseOrder, detectBytesMin, startingPoints } from '../../copy/plan-copy.js';
 import { drop, type LedDestination } from '../../ddl/destination-collections.js';
 import { PartitionTable } from '../../store/partition-table.js';

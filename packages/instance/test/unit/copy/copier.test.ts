@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { only } from '../../../../../test/only.js';
-import { Copier } from '../../../src/copy/copier.js';
-import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
+import { Copier, type CopyDependencies } from '../../../src/copy/copier.js';
 import type { copyPartition } from '../../../src/copy/copy-partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { collectionOf, never, settled } from '../model/parts.js';

@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import type { Clock } from '../../../src/async/clock.js';
 import type { NodeClient, RawBatch, RawCursor, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { CappedEnds } from '../../../src/copy/copy-capped.js';
-import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
+import type { CopyDependencies } from '../../../src/copy/copier.js';
 import { CopyConcurrency, ReadRate } from '../../../src/copy/copy-pace.js';
 import { ByteBudget } from '../../../src/async/waiting.js';
 import type { Partition } from '../../../src/store/partition.js';

@@ -1,7 +1,7 @@
 import { type Document, Long, ObjectId, Timestamp } from 'mongodb';
 import { beforeEach, expect, test } from 'vitest';
 import type { RawBatch, RawCursor, RawWrite } from '../../../src/cluster/node-client.js';
-import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
+import type { CopyDependencies } from '../../../src/copy/copier.js';
 import { copyInRecordOrder } from '../../../src/copy/copy-in-record-order.js';
 import { ByteBudget } from '../../../src/async/waiting.js';
 import type { Partition } from '../../../src/store/partition.js';

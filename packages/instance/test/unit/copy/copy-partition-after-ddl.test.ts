@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { only } from '../../../../../test/only.js';
-import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
+import type { CopyDependencies } from '../../../src/copy/copier.js';
 import { beginReading } from '../../../src/copy/copy-partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { collectionOf, never } from '../model/parts.js';

@@ -5,7 +5,7 @@ import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { CappedEnds } from '../../../src/copy/copy-capped.js';
 import { CopyConcurrency, ReadRate } from '../../../src/copy/copy-pace.js';
-import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
+import type { CopyDependencies } from '../../../src/copy/copier.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { ByteBudget } from '../../../src/async/waiting.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
