@@ -28,131 +28,6 @@ export async function copyPartition(copy: PartitionCopy): Promise<void> {
   });
 }
 
-/** One attempt to copy a partition. */
-interface Attempt extends PartitionCopy {
-  /** The partition may hold documents of an earlier attempt. */
-  wasDirty: boolean;
-  reader: PartitionReader;
-  writer: PartitionWriter;
-  /** Resolves once the partition is durably dirty; nothing is written before. */
-  marked: Promise<void>;
-}
-
-async function attemptCopy(copy: PartitionCopy): Promise<void> {
-  const { table, partition, deps, stop } = copy;
-  const wasDirty = partition.dirty;
-  const readTime = await beginReading(copy);
-  if (wasDirty) await deps.stream.untilFlushed(readTime, stop);
-  partition.markDirty();
-  const marked = table.persist();
-  // `pump` awaits it before the first write, so that the first read runs meanwhile.
-  marked.catch(() => undefined);
-
-  const reader = new PartitionReader(table.collection, partition, deps, readTime);
-  const writer = new PartitionWriter(table.collection, partition, wasDirty, deps);
-  try {
-    const rest = await pump({ ...copy, wasDirty, reader, writer, marked });
-    if (table.collection.readBy !== 'uuid') await deps.stream.untilNamed(table.collection, stop);
-    partition.endReading(reader.readEnd);
-    rest?.endReading(reader.readEnd);
-  } finally {
-    await reader.close();
-    await writer.finish().catch(refuseUnfenced);
-  }
-  await closePartition(copy);
-}
-
-/**
- * The outcome of a failed attempt's writes does not matter, only their completion. An unanswered write is not complete:
- * the server may still apply it over later writes. The next owner of the task fences it.
- * @throws ConvoyError of an unanswered write
- */
-export function refuseUnfenced(error: unknown): void {
-  if (error instanceof ConvoyError && error.error !== 'writeRefused') throw error;
-}
-
-/**
- * Sets the read time: not before any dropped event of the range, any earlier read, or the last rename of the
- * collection. The dispatcher buffers later events from now on. Resolves once everything up to the read time is routed.
- */
-export async function beginReading({ table, partition, deps, stop }: Omit<PartitionCopy, 'hard'>): Promise<bigint> {
-  const readTime = highestTime([
-    deps.stream.position,
-    partition.dropped,
-    partition.readTime ?? 0n,
-    table.collection.notBefore,
-  ]);
-  partition.start(readTime);
-  await deps.stream.untilRouted(readTime, stop);
-  partition.startCopying();
-  return readTime;
-}
-
-/** Ends an attempt without result: the partition waits again, and its buffered events remove their documents. */
-export function abandon({ table, partition, deps }: PartitionCopy): void {
-  deps.stream.release(table, partition.abandon());
-}
-
-/** Reads and writes until the partition ends or its time is up. Returns the rest, if it split the partition. */
-async function pump(attempt: Attempt): Promise<Partition | null> {
-  const { table, deps, reader, writer, marked, stop, hard } = attempt;
-  const closeAt_ms = deps.clock.monotonic_ms() + deps.partition_seconds * 1000;
-  let lastSent: Uint8Array | null = null;
-  for (;;) {
-    stop.throwIfAborted();
-    await deps.budget.untilFree(stop);
-    const documents = await reader.next(stop);
-    await marked;
-    if (documents === null) break;
-    const first = documents[0];
-    const late = deps.clock.monotonic_ms() >= closeAt_ms;
-    if (
-      late &&
-      first !== undefined &&
-      lastSent !== null &&
-      differ(lastSent, first) &&
-      mayBound(idOf(first), table.collection.collated)
-    ) {
-      await writer.finish();
-      return splitOff(attempt, idOf(first));
-    }
-    await writer.write(documents, hard);
-    lastSent = documents.at(-1) ?? lastSent;
-  }
-  await writer.finish();
-  return null;
-}
-
-/** Makes the rest a partition and dispatches the buffered events again, before a reader can start the rest. */
-function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawValue): Partition {
-  const rest = table.splitAt(partition, boundary, wasDirty);
-  deps.stream.release(table, partition.takeBuffered());
-  return rest;
-}
-
-function differ(a: Uint8Array, b: Uint8Array): boolean {
-  return idClass(idOf(a), false) !== idClass(idOf(b), false);
-}
-
-/** Closes a partition whose writes are all acknowledged: one durable write makes it done and its rest waiting. */
-export async function closePartition({ table, partition, deps }: PartitionCopy): Promise<void> {
-  partition.close();
-  await table.persist();
-  deps.stream.release(table, partition.finish());
-}
-
-function tooManyAttempts(table: PartitionTable): ConvoyError {
-  const { database, name, collated } = table.collection;
-  const otherwise = collated
-    ? '. Under its collation, Convoy reads all _ids with strings in one partition'
-    : ' or lower partition_seconds';
-  return new ConvoyError(
-    'retriesExhausted',
-    `A partition of ${database}.${name} could not be read at one time in many attempts. ` +
-      `Raise minSnapshotHistoryWindowInSeconds on the source${otherwise}.`,
-  );
-}
-
 /**
  * The copy of a partition fails after both bounds. The time is long because a renamed collection cannot be read at
  * earlier times, and the DDL journal shows the rename only once there is a leader.
@@ -208,4 +83,129 @@ class Attempts {
     await this.clock.sleep(Math.min(pauseMax_ms, pauseMin_ms * 2 ** (this.#made - 1)), stop);
     return true;
   }
+}
+
+/** One attempt to copy a partition. */
+interface Attempt extends PartitionCopy {
+  /** The partition may hold documents of an earlier attempt. */
+  wasDirty: boolean;
+  reader: PartitionReader;
+  writer: PartitionWriter;
+  /** Resolves once the partition is durably dirty; nothing is written before. */
+  marked: Promise<void>;
+}
+
+async function attemptCopy(copy: PartitionCopy): Promise<void> {
+  const { table, partition, deps, stop } = copy;
+  const wasDirty = partition.dirty;
+  const readTime = await beginReading(copy);
+  if (wasDirty) await deps.stream.untilFlushed(readTime, stop);
+  partition.markDirty();
+  const marked = table.persist();
+  // `pump` awaits it before the first write, so that the first read runs meanwhile.
+  marked.catch(() => undefined);
+
+  const reader = new PartitionReader(table.collection, partition, deps, readTime);
+  const writer = new PartitionWriter(table.collection, partition, wasDirty, deps);
+  try {
+    const rest = await pump({ ...copy, wasDirty, reader, writer, marked });
+    if (table.collection.readBy !== 'uuid') await deps.stream.untilNamed(table.collection, stop);
+    partition.endReading(reader.readEnd);
+    rest?.endReading(reader.readEnd);
+  } finally {
+    await reader.close();
+    await writer.finish().catch(refuseUnfenced);
+  }
+  await closePartition(copy);
+}
+
+/**
+ * Sets the read time: not before any dropped event of the range, any earlier read, or the last rename of the
+ * collection. The dispatcher buffers later events from now on. Resolves once everything up to the read time is routed.
+ */
+export async function beginReading({ table, partition, deps, stop }: Omit<PartitionCopy, 'hard'>): Promise<bigint> {
+  const readTime = highestTime([
+    deps.stream.position,
+    partition.dropped,
+    partition.readTime ?? 0n,
+    table.collection.notBefore,
+  ]);
+  partition.start(readTime);
+  await deps.stream.untilRouted(readTime, stop);
+  partition.startCopying();
+  return readTime;
+}
+
+/** Reads and writes until the partition ends or its time is up. Returns the rest, if it split the partition. */
+async function pump(attempt: Attempt): Promise<Partition | null> {
+  const { table, deps, reader, writer, marked, stop, hard } = attempt;
+  const closeAt_ms = deps.clock.monotonic_ms() + deps.partition_seconds * 1000;
+  let lastSent: Uint8Array | null = null;
+  for (;;) {
+    stop.throwIfAborted();
+    await deps.budget.untilFree(stop);
+    const documents = await reader.next(stop);
+    await marked;
+    if (documents === null) break;
+    const first = documents[0];
+    const late = deps.clock.monotonic_ms() >= closeAt_ms;
+    if (
+      late &&
+      first !== undefined &&
+      lastSent !== null &&
+      differ(lastSent, first) &&
+      mayBound(idOf(first), table.collection.collated)
+    ) {
+      await writer.finish();
+      return splitOff(attempt, idOf(first));
+    }
+    await writer.write(documents, hard);
+    lastSent = documents.at(-1) ?? lastSent;
+  }
+  await writer.finish();
+  return null;
+}
+
+/** Makes the rest a partition and dispatches the buffered events again, before a reader can start the rest. */
+function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawValue): Partition {
+  const rest = table.splitAt(partition, boundary, wasDirty);
+  deps.stream.release(table, partition.takeBuffered());
+  return rest;
+}
+
+function differ(a: Uint8Array, b: Uint8Array): boolean {
+  return idClass(idOf(a), false) !== idClass(idOf(b), false);
+}
+
+/** Closes a partition whose writes are all acknowledged: one durable write makes it done and its rest waiting. */
+export async function closePartition({ table, partition, deps }: PartitionCopy): Promise<void> {
+  partition.close();
+  await table.persist();
+  deps.stream.release(table, partition.finish());
+}
+
+/** Ends an attempt without result: the partition waits again, and its buffered events remove their documents. */
+export function abandon({ table, partition, deps }: PartitionCopy): void {
+  deps.stream.release(table, partition.abandon());
+}
+
+/**
+ * The outcome of a failed attempt's writes does not matter, only their completion. An unanswered write is not complete:
+ * the server may still apply it over later writes. The next owner of the task fences it.
+ * @throws ConvoyError of an unanswered write
+ */
+export function refuseUnfenced(error: unknown): void {
+  if (error instanceof ConvoyError && error.error !== 'writeRefused') throw error;
+}
+
+function tooManyAttempts(table: PartitionTable): ConvoyError {
+  const { database, name, collated } = table.collection;
+  const otherwise = collated
+    ? '. Under its collation, Convoy reads all _ids with strings in one partition'
+    : ' or lower partition_seconds';
+  return new ConvoyError(
+    'retriesExhausted',
+    `A partition of ${database}.${name} could not be read at one time in many attempts. ` +
+      `Raise minSnapshotHistoryWindowInSeconds on the source${otherwise}.`,
+  );
 }
