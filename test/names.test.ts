@@ -8,20 +8,14 @@ for (const path of trackedFiles()) {
   if (name !== undefined) packages.set(name, [...(packages.get(name) ?? []), path]);
 }
 
-/** Packages in which names still stand twice. */
-const notYet = ['instance'];
-
 describe('exported names', () => {
-  test.each([...packages].filter(([name]) => !notYet.includes(name)))(
-    'of %s stand once: a reader who looks for one finds it',
-    (_name, paths) => {
-      const places = new Map<string, string[]>();
-      for (const path of paths)
-        for (const name of exportedNames(path)) places.set(name, [...(places.get(name) ?? []), path]);
-      const twice = [...places].filter(([, where]) => where.length > 1);
-      expect(twice.map(([name, where]) => `${name}: ${where.join(', ')}`)).toEqual([]);
-    },
-  );
+  test.each([...packages])('of %s stand once: a reader who looks for one finds it', (_name, paths) => {
+    const places = new Map<string, string[]>();
+    for (const path of paths)
+      for (const name of exportedNames(path)) places.set(name, [...(places.get(name) ?? []), path]);
+    const twice = [...places].filter(([, where]) => where.length > 1);
+    expect(twice.map(([name, where]) => `${name}: ${where.join(', ')}`)).toEqual([]);
+  });
 });
 
 /** Names that a module declares and exports; a type and a value of one name count once. */
