@@ -5,7 +5,6 @@ import type { RawValue } from '../bson/scan.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import { mayReadLater } from '../cluster/failure.js';
 import type { PartitionTable } from '../store/partition-table.js';
-import type { Partition } from '../store/partition.js';
 import type { PartitionCopy } from './copier.js';
 import { PartitionReader } from './partition-reader.js';
 import { idOf, PartitionWriter } from './partition-writer.js';
@@ -108,10 +107,9 @@ async function attemptCopy(copy: PartitionCopy): Promise<void> {
   const reader = new PartitionReader(table.collection, partition, deps, readTime);
   const writer = new PartitionWriter(table.collection, partition, wasDirty, deps);
   try {
-    const rest = await pump({ ...copy, wasDirty, reader, writer, marked });
+    await pump({ ...copy, wasDirty, reader, writer, marked });
     if (table.collection.readBy !== 'uuid') await deps.stream.untilNamed(table.collection, stop);
     partition.endReading(reader.readEnd);
-    rest?.endReading(reader.readEnd);
   } finally {
     await reader.close();
     await writer.finish().catch(refuseUnfenced);
@@ -136,8 +134,8 @@ export async function beginReading({ table, partition, deps, stop }: Omit<Partit
   return readTime;
 }
 
-/** Reads and writes until the partition ends or its time is up. Returns the rest, if it split the partition. */
-async function pump(attempt: Attempt): Promise<Partition | null> {
+/** Reads and writes until the partition ends, or its time is up: then the rest becomes a partition of its own. */
+async function pump(attempt: Attempt): Promise<void> {
   const { table, deps, reader, writer, marked, stop, hard } = attempt;
   const closeAt_ms = deps.clock.monotonic_ms() + deps.partition_seconds * 1000;
   let lastSent: Uint8Array | null = null;
@@ -157,20 +155,19 @@ async function pump(attempt: Attempt): Promise<Partition | null> {
       mayBound(idOf(first), table.collection.collated)
     ) {
       await writer.finish();
-      return splitOff(attempt, idOf(first));
+      splitOff(attempt, idOf(first));
+      return;
     }
     await writer.write(documents, hard);
     lastSent = documents.at(-1) ?? lastSent;
   }
   await writer.finish();
-  return null;
 }
 
 /** Makes the rest a partition and dispatches the buffered events again, before a reader can start the rest. */
-function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawValue): Partition {
-  const rest = table.splitAt(partition, boundary, wasDirty);
+function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawValue): void {
+  table.splitAt(partition, boundary, wasDirty);
   deps.stream.release(table, partition.takeBuffered());
-  return rest;
 }
 
 function differ(a: Uint8Array, b: Uint8Array): boolean {

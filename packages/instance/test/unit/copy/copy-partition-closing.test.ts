@@ -10,6 +10,8 @@ import type { PartitionTable } from '../../../src/store/partition-table.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { batchOf } from '../model/calls.js';
 import { bytesOf, collectionOf, never, rawOf } from '../model/parts.js';
+import { bringTo } from '../model/partition-states.js';
+import { routedStream } from '../model/routed-stream.js';
 import { NotedWrites } from '../noted-writes.js';
 import { copyDeps, cursorClient, stillClock, wholeTable } from './copy-fixture.js';
 
@@ -17,6 +19,7 @@ import { copyDeps, cursorClient, stillClock, wholeTable } from './copy-fixture.j
 async function copyOf(
   ids: readonly unknown[],
   changes: Partial<SyncedCollection>,
+  untilNamed: (table: PartitionTable) => Promise<void> = () => Promise.resolve(),
 ): Promise<{ table: PartitionTable; partition: Partition }> {
   let now_ms = 0;
   const rest = ids.map((_id, sk) => bytesOf({ _id, sk }));
@@ -31,6 +34,7 @@ async function copyOf(
     shard: cursorClient(take, () => rest.length > 0),
     write: (one) => writes.write(one),
     clock,
+    stream: routedStream({ untilNamed: () => untilNamed(table) }),
     partition_seconds: 0.5,
     concurrency: new CopyConcurrency(clock, { readers: 1, writers: 2 }),
   });
@@ -45,6 +49,15 @@ test('a partition is not split between documents of one id class', async () => {
   });
   expect(partition.documents).toBe(3);
   expect(table.partitions[1]?.lower).toEqual(rawOf(new Int32(2)));
+});
+
+test('the rest of a partition keeps the end of its own reading, which may precede that of the first part', async () => {
+  const { table } = await copyOf([1, 2], { readBy: 'name' }, ({ partitions: [, rest] }) => {
+    // Meanwhile another reader has copied it.
+    if (rest !== undefined) bringTo(rest, 'done', 50n, 60n);
+    return Promise.resolve();
+  });
+  expect(table.partitions.map(({ readEnd }) => readEnd)).toEqual([5n, 60n]);
 });
 
 describe('a partition under a collation, for which only the server knows the order of strings', () => {
