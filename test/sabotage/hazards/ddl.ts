@@ -286,8 +286,8 @@ export const ddlHazards: readonly Hazard[] = [
         takesOut: 'the single drops',
         file: instance('ddl/apply-ddl-change.ts'),
         symbol: 'applyDdlChange',
-        find: 'await dropCounterpart(deps, uuid, ddlChange, signal);',
-        replace: 'await deps.destination.router.command(ddlChange.database, { dropDatabase: 1 }, { signal });',
+        find: 'await dropCounterpart(deps, uuid, entry, signal);',
+        replace: 'await deps.destination.router.command(entry.database, { dropDatabase: 1 }, { signal });',
         tests: [
           instanceTest(
             'ddl/apply-ddl-change.test.ts',

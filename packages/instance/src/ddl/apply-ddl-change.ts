@@ -24,7 +24,7 @@ export interface ApplyDdlDependencies extends LedDestination {
    */
   readSource(database: string, uuid: string, signal: AbortSignal): Promise<CatalogEntry | null>;
   /** The plan for one collection. */
-  plan(entry: CatalogEntry, signal: AbortSignal): Promise<DestinationPlan>;
+  plan(collection: CatalogEntry, signal: AbortSignal): Promise<DestinationPlan>;
   /** The created collection to follow, or null. */
   entryOf(uuid: string): CatalogEntry | null;
 }
@@ -37,22 +37,22 @@ export interface ApplyDdlDependencies extends LedDestination {
  */
 export async function applyDdlChange(
   deps: ApplyDdlDependencies,
-  ddlChange: DdlEntry,
+  entry: DdlEntry,
   signal: AbortSignal,
 ): Promise<CatalogEntry | null> {
-  const { operation, uuid, to, droppedUuid } = ddlChange;
-  await adoptConcerned(deps, ddlChange, signal);
-  if (droppedUuid !== null) await dropCounterpart(deps, droppedUuid, to ?? ddlChange, signal);
+  const { operation, uuid, to, droppedUuid } = entry;
+  await adoptConcerned(deps, entry, signal);
+  if (droppedUuid !== null) await dropCounterpart(deps, droppedUuid, to ?? entry, signal);
   if (operation === 'rename' && to !== null) {
-    const entry = deps.entryOf(uuid);
+    const collection = deps.entryOf(uuid);
     // The collection was never created, so there is nothing to rename.
-    if (entry === null) return null;
-    const [from, there] = [deps.remap.toDestination(ddlChange), deps.remap.toDestination(to)];
+    if (collection === null) return null;
+    const [from, there] = [deps.remap.toDestination(entry), deps.remap.toDestination(to)];
     await renameRecorded(deps, from, there, uuid, signal);
-    return { ...entry, ...to };
+    return { ...collection, ...to };
   }
-  await dropCounterpart(deps, uuid, ddlChange, signal);
-  return operation === 'drop' ? null : make(deps, uuid, to ?? ddlChange, signal);
+  await dropCounterpart(deps, uuid, entry, signal);
+  return operation === 'drop' ? null : make(deps, uuid, to ?? entry, signal);
 }
 
 /**
@@ -70,16 +70,16 @@ async function make(
   await dropCounterpart(deps, uuid, { database, name }, signal);
   const found = await deps.readSource(database, uuid, signal);
   if (found === null || !filter.includes(found.database, found.name)) return null;
-  const entry: CatalogEntry = { ...found, database, name };
-  const there = remap.toDestination(entry);
+  const collection: CatalogEntry = { ...found, database, name };
+  const there = remap.toDestination(collection);
   await clearName(deps, there.database, there.name, signal);
-  const plan = await deps.plan(entry, signal);
+  const plan = await deps.plan(collection, signal);
   await deps.confirm(signal);
   const { skip, builds } = deps;
   await createCollections({ destination, signal, confirm: () => deps.confirm(signal), skip, builds }, plan);
   const [made] = await listCollections(destination.router, there.database, signal, there.name);
   if (made !== undefined) await pairs.record([{ sourceUuid: uuid, destinationUuid: made.uuid }], signal);
-  return entry;
+  return collection;
 }
 
 /** Drops what corresponds to a source collection. One that was never made may have no name on the destination. */
@@ -94,13 +94,13 @@ async function dropCounterpart(
 }
 
 /** A capped collection may have another UUID than the recorded one. */
-async function adoptConcerned(deps: ApplyDdlDependencies, ddlChange: DdlEntry, signal: AbortSignal): Promise<void> {
-  const { uuid, droppedUuid, to } = ddlChange;
+async function adoptConcerned(deps: ApplyDdlDependencies, entry: DdlEntry, signal: AbortSignal): Promise<void> {
+  const { uuid, droppedUuid, to } = entry;
   const { remap, pairs, destination } = deps;
   const concerned = [uuid, droppedUuid].flatMap((one) => (one === null ? [] : (deps.entryOf(one) ?? [])));
   if (!concerned.some(({ options }) => options.capped === true)) return;
-  const made = concerned.map((entry) => remap.onDestination(entry));
-  for (const each of new Set([ddlChange, to ?? ddlChange].map((source) => remap.toDestination(source).database))) {
+  const made = concerned.map((collection) => remap.onDestination(collection));
+  for (const each of new Set([entry, to ?? entry].map((source) => remap.toDestination(source).database))) {
     await adoptCapped(pairs, made, await listCollections(destination.router, each, signal), signal);
   }
 }

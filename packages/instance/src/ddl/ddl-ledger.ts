@@ -13,7 +13,7 @@ import type { DdlEntry, DdlJournal, NewDdlEntry } from '../store/ddl-journal.js'
 export class DdlLedger {
   readonly changed = new Condition();
   readonly followed: FollowedCollections;
-  readonly #entries: Map<string, CatalogEntry>;
+  readonly #collections: Map<string, CatalogEntry>;
   readonly #undone: DdlEntry[] = [];
   /** The time up to which entries include a collection's changes. */
   readonly #journalledTo = new Map<string, bigint>();
@@ -24,19 +24,19 @@ export class DdlLedger {
 
   /**
    * @param atStart the collections at the start of the migration
-   * @param ddlChanges all entries of the journal
+   * @param entries all entries of the journal
    */
   constructor(
     private readonly journal: Pick<DdlJournal, 'append' | 'finish'>,
     private readonly leaderEpoch: number,
     atStart: readonly CatalogEntry[],
-    ddlChanges: readonly DdlEntry[],
+    entries: readonly DdlEntry[],
   ) {
     const collections = atStart.filter(({ type }) => type === 'collection');
     this.followed = new FollowedCollections(collections);
-    this.#entries = new Map(collections.map((entry) => [entry.uuid, entry]));
-    this.#known = ddlChanges.length;
-    for (const ddlChange of ddlChanges) this.#takeIn(ddlChange);
+    this.#collections = new Map(collections.map((collection) => [collection.uuid, collection]));
+    this.#known = entries.length;
+    for (const entry of entries) this.#takeIn(entry);
   }
 
   get known(): number {
@@ -58,25 +58,25 @@ export class DdlLedger {
   }
 
   /** The followed collections as the source had them when they were last read, by UUID; only applied changes count. */
-  get entries(): ReadonlyMap<string, CatalogEntry> {
-    return this.#entries;
+  get collections(): ReadonlyMap<string, CatalogEntry> {
+    return this.#collections;
   }
 
   /** Whether an entry about the collection waits to be applied. */
   isChanging(uuid: string): boolean {
-    return this.#undone.some((ddlChange) => ddlChange.uuid === uuid || ddlChange.droppedUuid === uuid);
+    return this.#undone.some((entry) => entry.uuid === uuid || entry.droppedUuid === uuid);
   }
 
   /** Whether the collection is still to be created: its form is not known yet. */
   isToBeMade(uuid: string): boolean {
     return this.#undone.some(
-      (ddlChange) => ddlChange.uuid === uuid && (ddlChange.operation === 'create' || ddlChange.operation === 'restart'),
+      (entry) => entry.uuid === uuid && (entry.operation === 'create' || entry.operation === 'restart'),
     );
   }
 
   /** Whether the collection is unsharded on the destination and will not be recreated. */
   isUnsharded(uuid: string): boolean {
-    return this.#entries.get(uuid)?.sharding === null && !this.isToBeMade(uuid);
+    return this.#collections.get(uuid)?.sharding === null && !this.isToBeMade(uuid);
   }
 
   /** The time up to which the journal includes a collection's changes; null if it has no entry about it. */
@@ -92,9 +92,9 @@ export class DdlLedger {
     await this.#writing.run(async () => {
       const found = judge(this.followed);
       if (found === null) return;
-      const ddlChange = await this.journal.append(this.leaderEpoch, this.#known + 1, found, signal);
-      this.#known = ddlChange.ordinal;
-      this.#takeIn(ddlChange);
+      const entry = await this.journal.append(this.leaderEpoch, this.#known + 1, found, signal);
+      this.#known = entry.ordinal;
+      this.#takeIn(entry);
       this.changed.changed();
     });
   }
@@ -102,36 +102,31 @@ export class DdlLedger {
   /** Records the result of the first entry that is not applied. */
   async finish(result: CatalogEntry | null, signal: AbortSignal): Promise<void> {
     await this.#writing.run(async () => {
-      const ddlChange = this.#undone[0];
-      if (ddlChange === undefined) return;
-      await this.journal.finish(
-        this.leaderEpoch,
-        ddlChange.ordinal,
-        result === null ? null : storedEntry(result),
-        signal,
-      );
+      const entry = this.#undone[0];
+      if (entry === undefined) return;
+      await this.journal.finish(this.leaderEpoch, entry.ordinal, result === null ? null : storedEntry(result), signal);
       this.#undone.shift();
-      this.#settle(ddlChange, result);
+      this.#settle(entry, result);
       this.changed.changed();
     });
   }
 
-  #takeIn(ddlChange: DdlEntry): void {
-    this.#journalledTo.set(ddlChange.uuid, ddlChange.time.toBigInt());
-    if (ddlChange.droppedUuid !== null) this.#journalledTo.set(ddlChange.droppedUuid, ddlChange.time.toBigInt());
-    this.followed.apply(ddlChange);
-    if (ddlChange.state === 'undone') this.#undone.push(ddlChange);
-    else this.#settle(ddlChange, ddlChange.entry === null ? null : restoredEntry(ddlChange.entry));
+  #takeIn(entry: DdlEntry): void {
+    this.#journalledTo.set(entry.uuid, entry.time.toBigInt());
+    if (entry.droppedUuid !== null) this.#journalledTo.set(entry.droppedUuid, entry.time.toBigInt());
+    this.followed.apply(entry);
+    if (entry.state === 'undone') this.#undone.push(entry);
+    else this.#settle(entry, entry.entry === null ? null : restoredEntry(entry.entry));
   }
 
   #settle({ ordinal, uuid, operation, droppedUuid }: DdlEntry, result: CatalogEntry | null): void {
     this.#done = ordinal;
-    if (droppedUuid !== null) this.#entries.delete(droppedUuid);
+    if (droppedUuid !== null) this.#collections.delete(droppedUuid);
     if (result !== null) {
-      this.#entries.set(uuid, result);
+      this.#collections.set(uuid, result);
       return;
     }
-    this.#entries.delete(uuid);
+    this.#collections.delete(uuid);
     const isLast = !this.#undone.some((later) => later.uuid === uuid);
     if (operation !== 'drop' && isLast) this.followed.remove(uuid);
   }

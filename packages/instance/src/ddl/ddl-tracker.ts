@@ -156,7 +156,7 @@ export class DdlTracker {
     signal: AbortSignal,
   ): Promise<Incomplete> {
     const { deps } = this;
-    const sharding = deps.ledger.entries.get(event.uuid)?.sharding ?? null;
+    const sharding = deps.ledger.collections.get(event.uuid)?.sharding ?? null;
     const copies = sharding === null ? 1 : this.#copiesOf(sharding);
     const stands = copies > 1 && !deps.showsEachCopy;
     const one = {
@@ -298,7 +298,7 @@ export class DdlTracker {
 
   #isMoved(uuid: string | null, { keepsKey, provenance }: NonNullable<DdlEvent['resharded']>): boolean {
     if (provenance !== null) return provenance === 'moveCollection';
-    const known = uuid === null ? undefined : this.deps.ledger.entries.get(uuid);
+    const known = uuid === null ? undefined : this.deps.ledger.collections.get(uuid);
     return keepsKey && (known?.sharding ?? null) === null;
   }
 

@@ -38,7 +38,9 @@ export function judgeCatalog(
   keepsBalancer: boolean,
 ): Judge[] {
   const { now, found, time, isSettled } = read;
-  const changes = catalogChanges([...ledger.entries.values()], now).filter(({ entry }) => entry.type === 'collection');
+  const changes = catalogChanges([...ledger.collections.values()], now).filter(
+    ({ entry }) => entry.type === 'collection',
+  );
   refuseCatalogChanges(changes.filter((change) => isRefused(change, ledger, keepsBalancer)));
   const at = timestampOf(time);
   const created = changes
@@ -84,7 +86,7 @@ function lost(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidP
   const present = new Set(found.map(({ uuid }) => uuid));
   // The copy recreates capped collections.
   const followed = now.filter(
-    ({ uuid, type, options }) => type === 'collection' && options.capped !== true && ledger.entries.has(uuid),
+    ({ uuid, type, options }) => type === 'collection' && options.capped !== true && ledger.collections.has(uuid),
   );
   return followed.map(({ uuid }) => uuid).filter((uuid) => !present.has(pairs.destinationOf(uuid) ?? ''));
 }
@@ -96,7 +98,7 @@ function lost(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidP
 function enlarged(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidPairs, 'destinationOf'>): string[] {
   const present = new Map(found.map((entry) => [entry.uuid, entry]));
   return now
-    .filter(({ options, uuid }) => options.capped === true && ledger.entries.has(uuid))
+    .filter(({ options, uuid }) => options.capped === true && ledger.collections.has(uuid))
     .filter((entry) => {
       const there = present.get(pairs.destinationOf(entry.uuid) ?? '');
       return there !== undefined && optionDifferences(entry, there, 'temporary').some(isLowerIn(there, entry));

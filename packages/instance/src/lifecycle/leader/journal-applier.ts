@@ -63,7 +63,7 @@ export class JournalApplier {
       remap: remapOf(record),
       readSource: (database, uuid, each) => readSourceCollection(deps, database, uuid, each),
       plan: (entry, each) => planNewCollection(deps, entry, each),
-      entryOf: (uuid) => this.ledger.entries.get(uuid) ?? null,
+      entryOf: (uuid) => this.ledger.collections.get(uuid) ?? null,
     };
     for (let attempts = 1; ; attempts += 1) {
       try {

@@ -83,8 +83,8 @@ export class ReconciledCatalogs {
   /** The source's catalog as it is now, with the shard keys that its collections have on the destination. */
   async readSource(signal: AbortSignal): Promise<Catalog> {
     const { record } = this.deps.watch.view;
-    const { entries } = this.journal.ledger;
-    const catalog = withFollowedSharding(this.deps, await this.#followed.read(signal), entries);
+    const { collections } = this.journal.ledger;
+    const catalog = withFollowedSharding(this.deps, await this.#followed.read(signal), collections);
     refuseExpiring(record.options, catalog);
     refuseUnmappable(remapOf(record), catalog);
     this.deps.builds.noteSource(sourceBuilds(catalog));
@@ -206,7 +206,7 @@ export class ReconciledCatalogs {
     const { pairs } = this.destination;
     const { record } = this.deps.watch.view;
     const remap = remapOf(record);
-    const made = [...ledger.entries.values()].map((entry) => remap.onDestination(entry));
+    const made = [...ledger.collections.values()].map((entry) => remap.onDestination(entry));
     await applier.exclusively(() => adoptCapped(pairs, made, found, signal));
     const time = await sourceTimeAboveAll(this.deps, signal);
     const judged = (): ReturnType<typeof judgeCatalog> =>

@@ -189,7 +189,7 @@ it('leads to the same result when the journal is read again', async () => {
   ]);
   await ledger.finish(entryOf('a', '0b'), never);
   await ledger.finish(null, never);
-  expect([ledger.followed.at('shop', 'b'), ledger.entries.get(uuid('0b'))?.name, ledger.next]).toEqual([
+  expect([ledger.followed.at('shop', 'b'), ledger.collections.get(uuid('0b'))?.name, ledger.next]).toEqual([
     undefined,
     'a',
     undefined,

@@ -83,7 +83,7 @@ async function journalOf(events: readonly DdlEvent[], atStart: CatalogEntry[]): 
   for (const event of events) {
     await tracker.take(event, never);
     for (let next = ledger.next; next !== undefined; next = ledger.next) {
-      const before = ledger.entries.get(next.uuid);
+      const before = ledger.collections.get(next.uuid);
       const made =
         next.operation === 'drop'
           ? null
