@@ -10,6 +10,7 @@ const step = /^\d+\. \[`(?<name>[^`#]+)#(?<symbol>[^`]+)`\]\((?<target>[^)]+)\):
 const bounds: Readonly<Record<string, { files: number; folders: number }>> = {
   'A document in the copy': { files: 16, folders: 5 },
   'An update event': { files: 20, folders: 5 },
+  'createIndex on the source': { files: 16, folders: 5 },
 };
 
 interface Step {
