@@ -88,10 +88,7 @@ export const conditionHazards: readonly Hazard[] = [
         symbol: 'sampleKeys',
         find: 'isLossless(value) && isKeyBound(value)',
         replace: 'isLossless(value) && (isKeyBound(value) || value.type > 0)',
-        tests: [
-          instanceTest('catalog/distribution.test.ts', 'takes no bound that zones do not take'),
-          distributed,
-        ],
+        tests: [instanceTest('catalog/distribution.test.ts', 'takes no bound that zones do not take'), distributed],
       },
       {
         takesOut: 'the choice among bounds of chunks',
@@ -100,10 +97,7 @@ export const conditionHazards: readonly Hazard[] = [
         find: 'isKeyBound(rawValue(bound, element))',
         replace: 'isKeyBound(rawValue(bound, element)) || bound.length > 0',
         tests: [
-          instanceTest(
-            'catalog/distribution.test.ts',
-            'joins ranges that meet at a bound that zones do not take: %j',
-          ),
+          instanceTest('catalog/distribution.test.ts', 'joins ranges that meet at a bound that zones do not take: %j'),
         ],
       },
     ],

@@ -78,7 +78,7 @@ export const copyHazards: readonly Hazard[] = [
       {
         takesOut: 'the check that a re-read has a time',
         file: instance('reread/reread-batch.ts'),
-        symbol: 'readByIds',
+        symbol: 'readTogether',
         find: 'const open = hasTime ? openAtTime : openPresent;',
         replace: 'const open = hasTime ? openPresent : openPresent;',
         tests: [instanceTest('reread/rereader-absent.test.ts', 'a read of an absent collection is no result')],
@@ -239,9 +239,7 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'readChunks',
         find: 'lastmod.t > 1',
         replace: 'lastmod.t > 1_000_000',
-        tests: [
-          instanceTest('catalog/read-catalog.test.ts', 'detects by chunk versions whether one was ever moved'),
-        ],
+        tests: [instanceTest('catalog/read-catalog.test.ts', 'detects by chunk versions whether one was ever moved')],
       },
     ],
   },

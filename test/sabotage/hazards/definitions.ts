@@ -50,8 +50,8 @@ export const definitionHazards: readonly Hazard[] = [
   },
   {
     number: 41,
-    hazard: '`system.*` collections other than `system.js`, and buckets of time series',
-    handling: 'They are never included; time series are refused with an error.',
+    hazard: '`system.*` collections other than `system.js` and buckets of time series',
+    handling: 'They are never included.',
     sabotages: [
       {
         takesOut: 'the exclusion of `system.*`',
@@ -125,10 +125,7 @@ export const definitionHazards: readonly Hazard[] = [
         find: 'clients.map((client) => listIndexes(client, listed.database, listed.name, signal))',
         replace: 'clients.map(() => listIndexes(clients[0] as NodeClient, listed.database, listed.name, signal))',
         tests: [
-          instanceTest(
-            'catalog/read-catalog.test.ts',
-            'are found on the shards themselves if they can be reached',
-          ),
+          instanceTest('catalog/read-catalog.test.ts', 'are found on the shards themselves if they can be reached'),
         ],
       },
       {
@@ -137,9 +134,7 @@ export const definitionHazards: readonly Hazard[] = [
         symbol: 'readIndexes',
         find: 'inconsistent: inconsistentOf(listed, seen, ofSeen, building)',
         replace: 'inconsistent: inconsistentOf(listed, seen, [], building)',
-        tests: [
-          instanceTest('catalog/read-catalog.test.ts', 'are found through the router by $indexStats otherwise'),
-        ],
+        tests: [instanceTest('catalog/read-catalog.test.ts', 'are found through the router by $indexStats otherwise')],
       },
       {
         takesOut: 'the care for shards that did not answer',

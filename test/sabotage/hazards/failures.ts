@@ -50,7 +50,7 @@ export const failureHazards: readonly Hazard[] = [
         takesOut: 'the look for indexes that an earlier attempt has built',
         file: instance('catalog/build-indexes.ts'),
         symbol: 'failureOf',
-        find: 'return indexes.every((index) => isPresent(namespaceOf(plan.entry), index, present)) ? null : failure;',
+        find: 'return indexes.every((index) => isPresent(shownName(plan.entry), index, present)) ? null : failure;',
         replace: 'return present.size >= 0 ? failure : null;',
         tests: [instanceTest('catalog/repeated-ddl.test.ts', 'accepts an index that an earlier attempt built')],
       },

@@ -213,10 +213,7 @@ export const orderHazards: readonly Hazard[] = [
         find: 'restoreUnique(restoring, collection));',
         replace: 'Promise.resolve([restoreUnique, collection].slice(2) as never[]));',
         tests: [
-          instanceTest(
-            'catalog/create-collections.test.ts',
-            'converts every index to its final form on version %i',
-          ),
+          instanceTest('catalog/create-collections.test.ts', 'converts every index to its final form on version %i'),
         ],
       },
       {
@@ -239,10 +236,7 @@ export const orderHazards: readonly Hazard[] = [
         find: 'await changeIndex(restoring, plan, { name, prepareUnique: true });',
         replace: '',
         tests: [
-          instanceTest(
-            'catalog/create-collections.test.ts',
-            'converts every index to its final form on version %i',
-          ),
+          instanceTest('catalog/create-collections.test.ts', 'converts every index to its final form on version %i'),
         ],
       },
     ],

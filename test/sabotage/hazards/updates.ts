@@ -172,6 +172,23 @@ export const updateHazards: readonly Hazard[] = [
     ],
   },
   {
+    number: 196,
+    hazard:
+      'A stream describes what was added to the end of a compressed column of a bucket as if it were the whole ' +
+      'column: applied, it destroys the measurements before',
+    handling: 'A bucket of a time series that has changed is re-read, and written whole.',
+    sabotages: [
+      {
+        takesOut: 'the re-read',
+        file: instance('apply/action.ts'),
+        symbol: 'actionOf',
+        find: "return { kind: 'reread', reason: 'bucket' };",
+        replace: '{}',
+        tests: [instanceTest('apply/action.test.ts', 'is a re-read for a changed bucket, and exact for a new one')],
+      },
+    ],
+  },
+  {
     number: 24,
     hazard: '`fullDocument` is missing, because the document was deleted meanwhile',
     handling: 'The document is re-read: if it is gone, it is deleted.',

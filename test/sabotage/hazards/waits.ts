@@ -107,9 +107,7 @@ export const waitHazards: readonly Hazard[] = [
         symbol: 'watchedBuild',
         find: '(await isBuilding(over).catch(() => true))',
         replace: '(await isBuilding(over).catch(() => true)) === over.aborted',
-        tests: [
-          instanceTest('catalog/index-builds.test.ts', 'is waited for while it builds, or while nobody can say'),
-        ],
+        tests: [instanceTest('catalog/index-builds.test.ts', 'is waited for while it builds, or while nobody can say')],
       },
     ],
   },

@@ -14,7 +14,7 @@ export const clusterErrors = entriesOf(422, {
     'A cluster rejected the user or password of its connection string. ' +
     'Correct them, and percent-encode special characters.',
   permissionMissing: 'The sync user lacks a privilege. Grant what the description names.',
-  timeSeriesNotSupported: 'The source has time-series collections, which are not supported. Exclude them.',
+  timeSeriesNotSupported: 'The source has time series that cannot be migrated. Exclude them.',
   collectionNotSupported: 'Convoy cannot migrate this form of collection. Exclude it.',
   indexNotSupported:
     'The destination cannot build an index. Drop it on the source, exclude its collection, or set indexFailures.',

@@ -52,6 +52,7 @@ export function actionOf(
   // Only a server says whether the document matches now: it joins or leaves the destination, or stays as it is.
   if (collection.documentFilter !== undefined && event.operation !== 'delete')
     return { kind: 'reread', reason: 'documentFilter' };
+  if (collection.isSeries === true && event.operation === 'update') return { kind: 'reread', reason: 'bucket' };
   switch (event.operation) {
     case 'insert':
       return wholeDocument(event, collection, event.time <= bounds.watermark ? 'upsert' : 'insert');

@@ -142,6 +142,7 @@ export class ChangeStreamReader {
       version: this.version,
       splitLargeEvents: true,
       rawUpdateDescriptions: true,
+      timeSeries: true,
       ...(this.#passing === null ? {} : { pipeline: withoutLargeParts }),
     });
     this.#fragments = new EventFragments();

@@ -1,3 +1,4 @@
+import { shownName } from '../cluster/time-series.js';
 import type { Clock } from '../async/clock.js';
 import { secondsOf } from '../cluster/cluster-time.js';
 
@@ -75,7 +76,7 @@ export class RecentWrites {
   }
 
   #of(database: string, name: string): Writes | null {
-    const namespace = `${database}.${name}`;
+    const namespace = shownName({ database, name });
     const known = this.#byName.get(namespace);
     if (known !== undefined || this.#byName.size >= namespacesMax) return known ?? null;
     const added = emptyWrites(database, name);

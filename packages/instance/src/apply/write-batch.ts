@@ -1,3 +1,4 @@
+import { shownName } from '../cluster/time-series.js';
 import { createHmac, randomBytes } from 'node:crypto';
 import type { HotDocument as ReportedHotDocument } from '@convoy/api/contract/hot-documents';
 import type { Clock } from '../async/clock.js';
@@ -323,7 +324,7 @@ export class HotDocuments {
       .filter((counted) => this.#isHot(counted, seconds))
       .map((counted) => ({
         uuid: counted.collection.uuid,
-        namespace: `${counted.collection.database}.${counted.collection.name}`,
+        namespace: shownName(counted.collection),
         document: counted.document,
         changesPerSecond: Math.round(counted.changes / seconds),
         workerPercent: Math.min(100, Math.round((100 * counted.changes) / this.#changes)),

@@ -1,13 +1,14 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 import { classify, codeOf, failureName, isRefusedByDocument, serverErrorCode } from '../cluster/failure.js';
 import type { CallOptions, NodeClient } from '../cluster/node-client.js';
-import { canonicalText, namespaceOf } from './namespace.js';
+import { shownName, userName } from '../cluster/time-series.js';
 import type { CollectionPlan } from './destination-plan.js';
 import { betweenBuilds, BuildsUnderWay, untilBuilt, watchedBuild } from './index-builds.js';
 import { neededIndex, type SkippedIndex, skippedIndexOf } from './index-plan.js';
 import { buildSpecification, TTL_OFF_SECONDS } from './index-spec.js';
-import { type PresentIndexes, presentIndexes } from './read-indexes.js';
+import { withoutFields, canonicalText, namespaceOf } from './namespace.js';
+import { presentIndexes, type PresentIndexes } from './read-indexes.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 
 /** The cluster on which indexes are built, and the caller's limits. */
 export interface IndexBuilding {
@@ -48,7 +49,7 @@ export async function buildIndexes(
   wanted: readonly Document[],
 ): Promise<number> {
   if (wanted.length === 0) return 0;
-  const namespace = namespaceOf(plan.entry);
+  const namespace = shownName(plan.entry);
   const present = await settledIndexes(building, plan, wanted);
   const missing = wanted.filter((index) => !isPresent(namespace, index, present));
   const refusals = missing.length > 0 ? await createIndexes(building, plan, missing) : [];
@@ -74,7 +75,7 @@ async function settledIndexes(
   plan: CollectionPlan,
   wanted: readonly Document[],
 ): Promise<PresentIndexes> {
-  const namespace = namespaceOf(plan.entry);
+  const namespace = shownName(plan.entry);
   let present = await presentIndexes(building, plan);
   const unfinished = (): string[] =>
     wanted.flatMap((index) => {
@@ -102,7 +103,7 @@ export async function changeCollection(
   change: Document,
 ): Promise<void> {
   const { client, signal, confirm, meaning } = building;
-  const command = { collMod: entry.name, ...change, ...meaning, writeConcern: { w: 'majority' } };
+  const command = { collMod: userName(entry.name), ...change, ...meaning, writeConcern: { w: 'majority' } };
   await betweenBuilds(building, entry, async () => {
     await confirm();
     await client.command(entry.database, command, { signal });
@@ -122,13 +123,11 @@ export async function sendCreateIndexes(
   now_seconds = Date.now() / MILLISECONDS_PER_SECOND,
 ): Promise<void> {
   const { client, signal, confirm, meaning, builds = new BuildsUnderWay() } = building;
-  const specifications = indexes.map((index) => buildSpecification(index, plan.options.collation, now_seconds));
-  const command = {
-    createIndexes: plan.entry.name,
-    indexes: specifications,
+  const commands = createCommands(plan, indexes, now_seconds).map((command) => ({
+    ...command,
     ...meaning,
     writeConcern: { w: 'majority' },
-  };
+  }));
   const { database, name } = plan.entry;
   const names = indexes.map((index) => index.name as string);
   const isBuilding = async (each: AbortSignal): Promise<boolean> => {
@@ -137,8 +136,10 @@ export async function sendCreateIndexes(
   };
   const send = async (quorum: Document): Promise<void> => {
     await confirm();
-    const sent = (options: CallOptions) => client.command(database, { ...command, ...quorum }, options);
-    await watchedBuild(builds, namespaceOf(plan.entry), signal, sent, isBuilding);
+    for (const command of commands) {
+      const sent = (options: CallOptions) => client.command(database, { ...command, ...quorum }, options);
+      await watchedBuild(builds, namespaceOf(plan.entry), signal, sent, isBuilding);
+    }
   };
   await builds.during({ cluster: 'destination', database, name, indexes: names }, async () => {
     try {
@@ -149,6 +150,30 @@ export async function sendCreateIndexes(
       await send({});
     }
   });
+}
+
+/**
+ * The commands that create some indexes. Those of buckets are created as they are, but where a server keeps what the
+ * user has written (filters, for example, which it rewrites for buckets), in these words under the user's name.
+ */
+function createCommands({ entry, options }: CollectionPlan, indexes: readonly Document[], now_seconds: number) {
+  const isWritten = (index: Document): boolean => index.originalSpec !== undefined;
+  const raw = indexes.filter((index) => !isWritten(index));
+  const written = indexes.filter(isWritten);
+  return [
+    {
+      createIndexes: entry.name,
+      indexes: raw.map((index) => buildSpecification(index, options.collation, now_seconds)),
+    },
+    { createIndexes: userName(entry.name), indexes: written.map(writtenIndex) },
+  ].filter((command) => command.indexes.length > 0);
+}
+
+/** What the user wrote, but visible or hidden as the index is to be now. */
+function writtenIndex({ originalSpec, hidden }: Document): Document {
+  const written = new Map(originalSpec as Map<string, unknown>);
+  written.delete('hidden');
+  return hidden === true ? written.set('hidden', true) : written;
 }
 
 /**
@@ -218,14 +243,14 @@ async function failureOf(
     if (!CODES_OF_PRESENT_INDEXES.has(codeOf(failure))) return failure;
     // An earlier attempt has built the index, maybe only on some shards: no refusal if all have the wanted one now.
     const present = await presentIndexes(building, plan);
-    return indexes.every((index) => isPresent(namespaceOf(plan.entry), index, present)) ? null : failure;
+    return indexes.every((index) => isPresent(shownName(plan.entry), index, present)) ? null : failure;
   }
 }
 
 function refusalOf(plan: CollectionPlan, refused: readonly Pick<Refusal, 'index' | 'failure'>[]): ConvoyError {
   const named = refused.map(({ index, failure }) => `${String(index.name)} (${failureName(failure)})`).join(', ');
   const cause = refused[0]?.failure;
-  return new ConvoyError('indexNotSupported', `The destination cannot build ${named} of ${namespaceOf(plan.entry)}.`, {
+  return new ConvoyError('indexNotSupported', `The destination cannot build ${named} of ${shownName(plan.entry)}.`, {
     cause,
   });
 }
@@ -277,11 +302,13 @@ function differentIndex(namespace: string, name: string): ConvoyError {
   return new ConvoyError('catalogDiffers', `The destination has a different index named ${name} on ${namespace}.`);
 }
 
-/** Whether two indexes in portable form are the same but for the seconds of a TTL, which `collMod` sets later. */
+/**
+ * Whether two indexes in portable form are the same but for the seconds of a TTL, which `collMod` sets later. What the
+ * user of a time series wrote (`originalSpec`) is the same definition in other words.
+ */
 export function isBuiltAs(a: Document, b: Document): boolean {
-  const { expireAfterSeconds: ttlA, ...restA } = a;
-  const { expireAfterSeconds: ttlB, ...restB } = b;
-  return (ttlA === undefined) === (ttlB === undefined) && canonicalText(restA) === canonicalText(restB);
+  const rest = (index: Document): string => canonicalText(withoutFields(index, 'expireAfterSeconds', 'originalSpec'));
+  return (a.expireAfterSeconds === undefined) === (b.expireAfterSeconds === undefined) && rest(a) === rest(b);
 }
 
 /**
@@ -295,7 +322,7 @@ export async function dropIndex(
   name: string,
 ): Promise<void> {
   const { client, signal, confirm, meaning } = building;
-  const command = { dropIndexes: collection.name, index: name, ...meaning, writeConcern: { w: 'majority' } };
+  const command = { dropIndexes: userName(collection.name), index: name, ...meaning, writeConcern: { w: 'majority' } };
   try {
     await betweenBuilds(building, collection, async () => {
       await confirm();

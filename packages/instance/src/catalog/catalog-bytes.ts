@@ -16,7 +16,7 @@ import { type CatalogEntry, withoutFields } from './namespace.js';
 
 /** Parts of a catalog document that Convoy sends to the destination unchanged: their order and types must survive. */
 const exactOptions: ReadonlySet<string> = new Set(['validator', 'pipeline', 'encryptedFields']);
-const exactAttributes: ReadonlySet<string> = new Set(['partialFilterExpression', 'wildcardProjection']);
+const exactAttributes: ReadonlySet<string> = new Set(['partialFilterExpression', 'wildcardProjection', 'originalSpec']);
 /** Parts whose order must survive; their numbers count by value. */
 const orderedAttributes: ReadonlySet<string> = new Set(['key', 'weights']);
 

@@ -1,6 +1,8 @@
+import { shownName } from '../cluster/time-series.js';
+import { canonicalText, type CatalogEntry, withoutFields } from './namespace.js';
+import { portableSeries } from './time-series.js';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
-import { canonicalText, type CatalogEntry, namespaceOf, withoutFields } from './namespace.js';
 
 /** Options of `create` that mean the same on every cluster. Others belong to one server's storage or history. */
 const PORTABLE_OPTIONS: ReadonlySet<string> = new Set([
@@ -17,6 +19,7 @@ const PORTABLE_OPTIONS: ReadonlySet<string> = new Set([
   'changeStreamPreAndPostImages',
   'encryptedFields',
   'expireAfterSeconds',
+  'timeseries',
 ]);
 
 /** Options that a destination with another storage engine or build may refuse. */
@@ -56,6 +59,7 @@ export function portableOptions(entry: CatalogEntry): DestinationOptions {
   const options = chosen(kept);
   const storage = chosen(names.filter((name) => STORAGE_OPTIONS.has(name)));
   if ('collation' in options) options.collation = portableCollation(options.collation as Document);
+  if ('timeseries' in options) options.timeseries = portableSeries(options.timeseries as Document);
   const warnings =
     dropped.length === 0 ? [] : [droppedWarning(entry, dropped, "these options belong to the source's storage")];
   return { options, storage, warnings };
@@ -65,11 +69,11 @@ export function portableOptions(entry: CatalogEntry): DestinationOptions {
 export function droppedWarning(entry: CatalogEntry, names: readonly string[], why: string): Warning {
   return {
     name: 'collectionOptionDropped',
-    description: `Convoy creates ${namespaceOf(entry)} without ${names.join(', ')}: ${why}.`,
+    description: `Convoy creates ${shownName(entry)} without ${names.join(', ')}: ${why}.`,
   };
 }
 
-/** The fields of a `create` command; the TTL of clustered collections is left out until commit. */
+/** The fields of a `create` command; the TTL of clustered collections and time series is left out until commit. */
 export function createOptions(options: Document): Document {
   return withoutFields(options, 'expireAfterSeconds');
 }

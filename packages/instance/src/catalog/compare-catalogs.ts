@@ -1,3 +1,4 @@
+import { shownName } from '../cluster/time-series.js';
 import type { Document, Timestamp } from 'mongodb';
 import { optionDifferences } from './collection-options.js';
 import {
@@ -103,7 +104,7 @@ function compareIndexes(expected: CatalogEntry, found: CatalogEntry, options: Co
 }
 
 function differingAttributes(a: Document, b: Document): string[] {
-  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => name !== 'originalSpec').sort();
   return names.filter((name) => !sameDocument({ value: a[name] as unknown }, { value: b[name] as unknown }));
 }
 
@@ -118,7 +119,7 @@ function describeShardKey(sharding: Sharding | null): string {
 }
 
 function difference(kind: CatalogDifference['kind'], entry: CatalogEntry, detail: string): CatalogDifference {
-  return { kind, namespace: namespaceOf(entry), detail };
+  return { kind, namespace: shownName(entry), detail };
 }
 
 /** What DDL did to one collection or view between two reads of a catalog; `entry` is from the later read. */

@@ -1,9 +1,7 @@
-import type { Warning } from '@convoy/api/contract/progress';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { shownName, userName } from '../cluster/time-series.js';
 import { buildIndexes, type SkipIndex } from './build-indexes.js';
 import { createOptions, droppedWarning, optionDifferences } from './collection-options.js';
 import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
@@ -14,6 +12,9 @@ import { type KeyPattern, namespaceOf, sameKey } from './namespace.js';
 import { addZones, findOwnZones, placeChunks, removeOwnZones } from './place-chunks.js';
 import { readConfig } from './read-sharding.js';
 import { namingView } from './views.js';
+import type { Warning } from '@convoy/api/contract/progress';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 
 /** Collections created concurrently: DDL takes locks on the config servers, so a larger number does not help. */
 const COLLECTIONS_PARALLEL = 4;
@@ -131,7 +132,7 @@ async function ensureCreated(making: Making, plan: CollectionPlan): Promise<List
   if (created === null)
     throw new ConvoyError(
       'destinationChanged',
-      `${namespaceOf(plan.entry)} was dropped on the destination while Convoy was creating it.`,
+      `${shownName(plan.entry)} was dropped on the destination while Convoy was creating it.`,
     );
   return created;
 }
@@ -145,7 +146,7 @@ const STORAGE_REFUSALS: ReadonlySet<number | null> = new Set([
 async function sendCreate(making: Making, plan: CollectionPlan, storage: Document): Promise<void> {
   const { destination, signal } = making;
   const { entry, options } = plan;
-  const command: Document = { create: entry.name, ...createOptions(options), ...storage };
+  const command: Document = { create: userName(entry.name), ...createOptions(options), ...storage };
   const send = (): Promise<Document> =>
     destination.router.command(entry.database, { ...command, writeConcern: { w: 'majority' } }, { signal });
   try {
@@ -171,7 +172,7 @@ async function findNamespace(
   if (differing.length === 0) return listed;
   throw new ConvoyError(
     'destinationNotEmpty',
-    `The destination has ${namespaceOf(entry)} with different ${differing.join(', ')}; drop it there.`,
+    `The destination has ${shownName(entry)} with different ${differing.join(', ')}; drop it there.`,
   );
 }
 

@@ -1,8 +1,5 @@
-import type { Warning } from '@convoy/api/contract/progress';
-import type { Sharding as ShardingRequest, ShardingEntry } from '@convoy/api/contract/sharding';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 import type { ClusterClient, Namespace } from '../cluster/node-client.js';
+import { shownName, userName } from '../cluster/time-series.js';
 import { portableOptions } from './collection-options.js';
 import { type DestinationRange, distributeChunks, distributeDatabases } from './distribution.js';
 import {
@@ -16,7 +13,12 @@ import {
 import { isIdIndex, portableIndex } from './index-spec.js';
 import type { NamespaceFilter } from './namespace-filter.js';
 import type { NamespaceRemap } from './namespace-remap.js';
-import { type Catalog, type CatalogEntry, isKeyPrefix, type KeyPattern, keyPattern, namespaceOf } from './namespace.js';
+import { type Catalog, type CatalogEntry, isKeyPrefix, type KeyPattern, keyPattern } from './namespace.js';
+import { bucketsShardKey } from './time-series.js';
+import type { Warning } from '@convoy/api/contract/progress';
+import type { Sharding as ShardingRequest, ShardingEntry } from '@convoy/api/contract/sharding';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 
 /** Everything needed to create one collection or view on the destination. */
 export interface CollectionPlan {
@@ -114,20 +116,22 @@ const SHARDED_NAMESPACE_BYTES_MAX = 235;
  */
 export function applyShardingEntries(catalog: Catalog, sharding: ShardingRequest, filter: NamespaceFilter): Catalog {
   const requested = new Map(sharding.shardingEntries.map((entry) => [`${entry.database}.${entry.collection}`, entry]));
-  const present = new Set(catalog.map(namespaceOf));
+  const present = new Set(catalog.map(shownName));
   for (const [namespace, entry] of requested) {
     if (!filter.includes(entry.database, entry.collection)) throw invalidEntry(namespace, 'is excluded by the filter');
     if (!present.has(namespace)) throw invalidEntry(namespace, 'does not exist on the source');
   }
   return catalog.map((entry) => {
-    const request = requested.get(namespaceOf(entry));
+    const request = requested.get(shownName(entry));
     return request === undefined ? entry : shardedEntry(entry, request, sharding.createSupportingIndexes);
   });
 }
 
 function shardedEntry(entry: CatalogEntry, request: ShardingEntry, createSupportingIndexes: boolean): CatalogEntry {
-  const namespace = namespaceOf(entry);
-  const key: KeyPattern = new Map(request.shardCollection.key.flatMap((field) => Object.entries(field)));
+  const namespace = shownName(entry);
+  const { timeseries } = entry.options as { timeseries?: Document };
+  const asked: KeyPattern = new Map(request.shardCollection.key.flatMap((field) => Object.entries(field)));
+  const key = timeseries === undefined ? asked : bucketsShardKey(asked, timeseries);
   checkShardable(namespace, entry);
   const indexes = entry.indexes.map((index) => portableIndex(namespace, index).index);
   if (!createSupportingIndexes) checkSupportingIndex(namespace, key, indexes);
@@ -138,7 +142,7 @@ function shardedEntry(entry: CatalogEntry, request: ShardingEntry, createSupport
 function checkShardable(namespace: string, entry: CatalogEntry): void {
   if (entry.type === 'view') throw invalidEntry(namespace, 'is a view');
   if (entry.options.capped === true) throw invalidEntry(namespace, 'is capped');
-  if (entry.name.startsWith('system.')) throw invalidEntry(namespace, 'is a system collection');
+  if (userName(entry.name).startsWith('system.')) throw invalidEntry(namespace, 'is a system collection');
   const bytes = Buffer.byteLength(namespace);
   if (bytes > SHARDED_NAMESPACE_BYTES_MAX)
     throw invalidEntry(

@@ -1,3 +1,4 @@
+import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { type Document, MongoServerError } from 'mongodb';
 import { mapBounded } from '../async/together.js';
@@ -13,7 +14,7 @@ import {
   sendCreateIndexes,
 } from './build-indexes.js';
 import type { Making } from './create-collections.js';
-import { namespaceOf, sameDocument } from './namespace.js';
+import { sameDocument } from './namespace.js';
 import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
 import { type IndexPlan, isIdKey, supportingIndex, TEMPORARY_INDEX_PREFIX, uniqueConversion } from './index-plan.js';
 import { indexesMax, TTL_OFF_SECONDS } from './index-spec.js';
@@ -171,7 +172,7 @@ async function restoreInPlace(restoring: Restoring, plan: CollectionPlan): Promi
     if (!present.every(name)) {
       throw new ConvoyError(
         'destinationChanged',
-        `Index ${name} of ${namespaceOf(plan.entry)} is missing on the destination.`,
+        `Index ${name} of ${shownName(plan.entry)} is missing on the destination.`,
       );
     }
     for (const change of inPlaceChanges(final, present)) await changeInPlace(restoring, plan, name, change);
@@ -327,7 +328,7 @@ async function violationOf(
     if (violations !== undefined) ids.push(...violations.flatMap((group) => group.ids));
     else if (keyValue !== undefined) ids.push(...(await idsUnder(building, plan, index, keyValue)));
   }
-  return { namespace: namespaceOf(plan.entry), index: String(index.name), ids: ids.slice(0, idsMax).map(encodeValue) };
+  return { namespace: shownName(plan.entry), index: String(index.name), ids: ids.slice(0, idsMax).map(encodeValue) };
 }
 
 /** The server's report of the duplicate keys. */

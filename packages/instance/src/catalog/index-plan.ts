@@ -1,22 +1,22 @@
-import { createHash } from 'node:crypto';
-import type { Warning } from '@convoy/api/contract/progress';
-import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { Document } from 'mongodb';
 import { failureName } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { shownName } from '../cluster/time-series.js';
+import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
 import {
   canonicalText,
   type CatalogEntry,
   isKeyPrefix,
   type KeyPattern,
   keyPattern,
-  namespaceOf,
   sameKey,
   type Sharding,
   withoutFields,
 } from './namespace.js';
-import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
 import { isCollated } from './task-bounds.js';
+import type { Warning } from '@convoy/api/contract/progress';
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import type { Document } from 'mongodb';
+import { createHash } from 'node:crypto';
 
 /** One index of a collection on the destination. The `_id` index needs no plan: it always exists. */
 export interface IndexPlan {
@@ -67,7 +67,7 @@ export function uniqueConversion(version: readonly [number, number, number]): Un
  */
 export function planIndexes(entry: CatalogEntry, deps: IndexRules): { indexes: IndexPlan[]; warnings: Warning[] } {
   if (entry.type === 'view') return { indexes: [], warnings: [] };
-  const namespace = namespaceOf(entry);
+  const namespace = shownName(entry);
   const portable = entry.indexes.filter((index) => !isIdIndex(index)).map((index) => portableIndex(namespace, index));
   const warnings = portable.flatMap((one) => one.warnings);
   const all = portable.map((one) => one.index);
@@ -212,7 +212,8 @@ function deferAttributes(finals: readonly Document[], sharding: Sharding | null,
 
 /** An index without the attributes that affect data or queries. */
 function dormant(index: Document): Document {
-  const visible = withoutFields(index, 'hidden', 'prepareUnique');
+  // What the user of a time series wrote says itself whether the index is hidden, and servers keep that.
+  const visible = withoutFields(index, ...(index.originalSpec === undefined ? ['hidden'] : []), 'prepareUnique');
   return 'expireAfterSeconds' in visible ? { ...visible, expireAfterSeconds: TTL_OFF_SECONDS } : visible;
 }
 

@@ -29,6 +29,7 @@ const PORTABLE_ATTRIBUTES: ReadonlySet<string> = new Set([
   'min',
   'max',
   'bucketSize',
+  'originalSpec',
 ]);
 
 /** Attributes that count only when they are true. */
@@ -38,7 +39,14 @@ const FLAGS: ReadonlySet<string> = new Set(['unique', 'sparse', 'hidden', 'prepa
 const SILENT_ATTRIBUTES: ReadonlySet<string> = new Set(['v', 'ns', 'background', 'dropDups', 'safe', 'clustered']);
 
 /** The index types that servers of 5.0 and later can build; `geoHaystack` ended with 4.4. */
-const INDEX_TYPES: ReadonlySet<unknown> = new Set(['text', 'hashed', '2d', '2dsphere', 'columnstore']);
+const INDEX_TYPES: ReadonlySet<unknown> = new Set([
+  'text',
+  'hashed',
+  '2d',
+  '2dsphere',
+  '2dsphere_bucket',
+  'columnstore',
+]);
 
 /** Attributes by which the server tells indexes of one collection apart. */
 const SIGNATURE_ATTRIBUTES: ReadonlySet<string> = new Set([

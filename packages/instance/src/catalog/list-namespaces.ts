@@ -1,12 +1,14 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { LISTED_COLLECTIONS_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
-import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import { codeOf, invalidViewCode } from '../cluster/failure.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { batchesOf } from '../cluster/reads.js';
+import { seriesOf, userName } from '../cluster/time-series.js';
 import { decodeListedCollection, uuidHex } from './catalog-bytes.js';
 import { compileNamespaceFilter, type NamespaceFilter } from './namespace-filter.js';
+import { seriesOptions } from './time-series.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { LISTED_COLLECTIONS_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { Document } from 'mongodb';
 
 /** Databases listed concurrently: enough to hide the round trips, little load for a router. */
 const DATABASES_PARALLEL = 8;
@@ -18,6 +20,7 @@ export interface ListedNamespace {
   type: 'collection' | 'view' | 'timeseries';
   /** 32 hexadecimal digits; empty for views and time series. */
   uuid: string;
+  /** Of the buckets of a time series: those of the time series. */
   options: Document;
 }
 
@@ -59,12 +62,13 @@ export async function listCollections(
 }
 
 function listedNamespace(database: string, row: Document): ListedNamespace {
+  const options = (row.options as Document | undefined) ?? {};
   return {
     database,
     name: row.name as string,
     type: row.type as ListedNamespace['type'],
     uuid: uuidHex((row.info as Document | undefined)?.uuid),
-    options: (row.options as Document | undefined) ?? {},
+    options: seriesOf(row.name as string) === null ? options : seriesOptions(options),
   };
 }
 
@@ -133,10 +137,10 @@ type Listing = Pick<PublishedDetails['sourceListing'], 'rows' | 'unlisted'>;
 /** A cluster's collections with their estimated sizes, the largest first; without views. Only reads. */
 export async function listSource(router: NodeClient, signal: AbortSignal): Promise<Listing> {
   const all = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
-  const found = (await listNamespaces(router, all, signal)).filter(({ type }) => type !== 'view');
+  const found = (await listNamespaces(router, all, signal)).filter(({ type }) => type === 'collection');
   const rows = await mapBounded(found.slice(0, LISTED_COLLECTIONS_MAX), SIZES_PARALLEL, async ({ database, name }) => {
     const { sizeBytes, documentCount } = await readSize(router, database, name, signal);
-    return { database, collection: name, totalBytes: sizeBytes, documents: documentCount };
+    return { database, collection: userName(name), totalBytes: sizeBytes, documents: documentCount };
   });
   return { rows: rows.sort((a, b) => b.totalBytes - a.totalBytes), unlisted: found.length - rows.length };
 }

@@ -1,3 +1,4 @@
+import { seriesOf, userName } from '../cluster/time-series.js';
 import { type DocumentFilter, filterText } from '@convoy/api/contract/document-filter';
 import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
 import type { StartRequest } from '@convoy/api/contract/start-request';
@@ -7,7 +8,7 @@ import { RE2JS } from 're2js';
 
 /** Decides which collections a migration includes, and which of their documents. Fixed after start. */
 export interface NamespaceFilter {
-  /** Whether a collection or view is migrated. Database and collection names are case-sensitive. */
+  /** Whether a collection or view is migrated; buckets are as their time series. Names are case-sensitive. */
   includes(database: string, collection: string): boolean;
   /** Whether any collection of a database can be included: false saves listing its collections. */
   mayInclude(database: string): boolean;
@@ -49,10 +50,12 @@ export function isReservedDatabase(database: string): boolean {
 const TEMPORARY_COLLECTION = /^tmp(?:\.agg_out\.|[A-Za-z0-9]{5}\.(?:convertToCapped|renameCollection)\.?)/;
 
 /**
- * Whether a collection is the server's own (`system.views`, time-series buckets, temporary collections, …); `system.js`
- * holds users' data.
+ * Whether a collection is the server's own (`system.views`, temporary collections, …); `system.js` and the buckets of
+ * time series hold users' data.
  */
 export function isReservedCollection(collection: string): boolean {
+  const series = seriesOf(collection);
+  if (series !== null) return series.startsWith('resharding.') || isReservedCollection(series);
   return (collection.startsWith('system.') && collection !== 'system.js') || TEMPORARY_COLLECTION.test(collection);
 }
 
@@ -75,7 +78,7 @@ export function compileNamespaceFilter(
     !isReservedDatabase(database) && (include.length === 0 || include.some((selector) => selector.database(database)));
   return {
     mayInclude,
-    documentFilter: (database, collection) => queries.get(`${database}.${collection}`),
+    documentFilter: (database, collection) => queries.get(`${database}.${userName(collection)}`),
     includes: (database, collection) =>
       mayInclude(database) &&
       !isReservedCollection(collection) &&
@@ -97,7 +100,8 @@ export function compileSelectors(
 }
 
 function selects(selectors: readonly CompiledSelector[], database: string, collection: string): boolean {
-  return selectors.some((selector) => selector.database(database) && selector.collection(collection));
+  const name = userName(collection);
+  return selectors.some((selector) => selector.database(database) && selector.collection(name));
 }
 
 function compileSelector(selector: NamespaceSelector): CompiledSelector {

@@ -1,9 +1,10 @@
-import { type NamespaceRemap as RemapOption, remapText } from '@convoy/api/contract/namespace-remap';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Namespace } from '../cluster/node-client.js';
+import { bucketsOf, seriesOf, shownName } from '../cluster/time-series.js';
 import { isReservedCollection, isReservedDatabase, type NamespaceFilter } from './namespace-filter.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 import { viewSources } from './views.js';
+import { type NamespaceRemap as RemapOption, remapText } from '@convoy/api/contract/namespace-remap';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /**
  * The only place where a namespace of the source becomes one of the destination, and back. One to one: two namespaces
@@ -73,11 +74,16 @@ class CompiledRemap implements NamespaceRemap {
     const found = this.#mapped(source);
     const owner = this.toSource(found);
     if (owner !== null && isSame(owner, source)) return found;
-    const [name, other] = [namespaceOf(source), owner === null ? 'another namespace' : namespaceOf(owner)];
-    throw invalid(`${name} and ${other} would both be ${namespaceOf(found)} on the destination.`);
+    const [name, other] = [shownName(source), owner === null ? 'another namespace' : shownName(owner)];
+    throw invalid(`${name} and ${other} would both be ${shownName(found)} on the destination.`);
   }
 
   toSource(destination: Namespace): Namespace | null {
+    const series = seriesOf(destination.name);
+    if (series !== null) {
+      const source = this.toSource({ database: destination.database, name: series });
+      return source === null ? null : inBuckets(source);
+    }
     const single = this.#collections.from(destination);
     if (single !== undefined) return single;
     const database = this.#databases.from(destination.database);
@@ -118,6 +124,8 @@ class CompiledRemap implements NamespaceRemap {
   }
 
   #mapped(source: Namespace): Namespace {
+    const series = seriesOf(source.name);
+    if (series !== null) return inBuckets(this.#mapped({ database: source.database, name: series }));
     const single = this.#collections.to(source);
     if (single !== undefined) return single;
     return { database: this.#databases.to(source.database) ?? source.database, name: source.name };
@@ -169,12 +177,16 @@ export function refuseUnmappable(remap: NamespaceRemap, catalog: Catalog): void 
     const there = remap.onDestination(entry);
     const max = entry.sharding === null ? NAME_BYTES_MAX : SHARDED_NAME_BYTES_MAX;
     if (Buffer.byteLength(namespaceOf(there)) > max && !isSame(there, entry))
-      throw invalid(`${namespaceOf(entry)} would have a name of more than ${max} bytes on the destination.`);
+      throw invalid(`${shownName(entry)} would have a name of more than ${max} bytes on the destination.`);
     const known = spellings.get(there.database.toLowerCase()) ?? there.database;
     if (known !== there.database)
       throw invalid(`The databases ${known} and ${there.database} would differ only in case on the destination.`);
     spellings.set(there.database.toLowerCase(), there.database);
   }
+}
+
+function inBuckets({ database, name }: Namespace): Namespace {
+  return { database, name: bucketsOf(name) };
 }
 
 export function isSame(a: Namespace, b: Namespace): boolean {

@@ -1,11 +1,16 @@
-import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
+import { elementType } from '../bson/element-type.js';
+import { elementsOf } from '../bson/scan.js';
 import { losslessDocument } from '../bson/sent-value.js';
 import { codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { shownName } from '../cluster/time-series.js';
 import type { CollectionPlan } from './destination-plan.js';
+import type { DestinationRange } from './distribution.js';
 import { namespaceOf } from './namespace.js';
 import { readConfig } from './read-sharding.js';
+import { timeOfShardKey, userShardKey } from './time-series.js';
+import type { Document } from 'mongodb';
 
 /** Prefix of the names of the zones that place chunks; they exist only while a collection is being sharded. */
 const ZONE_PREFIX = 'convoy_';
@@ -71,13 +76,59 @@ export async function placeChunks(
   if (plan.sharding === null) return;
   const { key, unique, ranges } = plan.sharding;
   const namespace = namespaceOf(plan.entry);
+  const { timeseries } = plan.options as { timeseries?: Document };
+  const command = {
+    shardCollection: shownName(plan.entry),
+    key: timeseries === undefined ? key : userShardKey(key, timeseries),
+    ...(unique ? { unique } : {}),
+  };
+  if (!canBeZones(plan.sharding)) {
+    await shardCollection(destination, plan, command, signal);
+    await moveRanges(destination, namespace, ranges, signal);
+    return;
+  }
   const setZones = (zone: (shard: string) => string | null): Promise<unknown> =>
     mapBounded(ranges, ZONES_PARALLEL, ({ min, max, shard }) =>
       setZone(destination, namespace, { min, max }, zone(shard), signal),
     );
   await setZones(zoneOf);
-  await shardCollection(destination, plan, { shardCollection: namespace, key, ...(unique ? { unique } : {}) }, signal);
+  await shardCollection(destination, plan, command, signal);
   await setZones(() => null);
+}
+
+/** Servers refuse a zone of a time series whose bounds have any time but MinKey (8.0 source). */
+function canBeZones({ key, ranges }: NonNullable<CollectionPlan['sharding']>): boolean {
+  const time = timeOfShardKey(key);
+  if (time === undefined) return true;
+  const isWhole = (bound: Uint8Array): boolean => {
+    const at = [...elementsOf(bound)].find(({ name }) => name === time);
+    return at?.type === elementType.minKey || at?.type === elementType.maxKey;
+  };
+  return ranges.every(({ min, max }) => isWhole(min) && isWhole(max));
+}
+
+/** Splits an empty collection at the bounds of its ranges, and moves each to its shard. Safe to repeat. */
+async function moveRanges(
+  destination: ClusterClient,
+  namespace: string,
+  ranges: readonly DestinationRange[],
+  signal: AbortSignal,
+): Promise<void> {
+  const rows = await readConfig(destination.router, { find: 'collections', filter: { _id: namespace } }, signal);
+  const chunks = await readConfig(
+    destination.router,
+    { find: 'chunks', filter: { uuid: rows[0]?.uuid as unknown } },
+    signal,
+  );
+  const begins = new Set(chunks.map(({ min }) => Buffer.from(min as Uint8Array).toString('base64')));
+  for (const { min } of ranges) {
+    if (begins.has(Buffer.from(min).toString('base64'))) continue;
+    await destination.router.command('admin', { split: namespace, middle: losslessDocument(min) }, { signal });
+  }
+  for (const { min, max, shard } of ranges) {
+    const bounds = [losslessDocument(min), losslessDocument(max)];
+    await destination.router.command('admin', { moveChunk: namespace, bounds, to: shard }, { signal });
+  }
 }
 
 async function shardCollection(

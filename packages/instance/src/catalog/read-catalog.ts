@@ -1,6 +1,7 @@
 import type { Clock } from '../async/clock.js';
 import { mapBounded } from '../async/together.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { seriesOf, seriesRelease, shownName } from '../cluster/time-series.js';
 import { listCollections, type ListedNamespace, listNamespaces, readSize } from './list-namespaces.js';
 import type { NamespaceFilter } from './namespace-filter.js';
 import type { Catalog, CatalogEntry, InconsistentIndex } from './namespace.js';
@@ -15,7 +16,7 @@ const COLLECTIONS_PARALLEL = 16;
 /** A catalog together with what prevents a migration. */
 export interface CatalogReport {
   catalog: Catalog;
-  /** Namespaces of included time-series collections, which are not part of the catalog. */
+  /** Namespaces of included time series that cannot be migrated, and are not part of the catalog. */
   timeSeries: string[];
   /** Indexes that differ between the shards of a collection. */
   inconsistentIndexes: InconsistentIndex[];
@@ -23,7 +24,7 @@ export interface CatalogReport {
 
 /**
  * Reads every included collection and view with its options, indexes, shard key, chunks and estimated size, in order of
- * namespace. Skips time series and collections that are dropped in the meantime.
+ * namespace; time series by their buckets. Skips collections that are dropped in the meantime.
  * @throws what the client throws (permissions, lost connections); only the estimates may fail
  */
 export async function readCatalog(
@@ -42,12 +43,13 @@ export async function readCatalogReport(
 ): Promise<CatalogReport> {
   const list = () => listNamespaces(cluster.router, filter, signal);
   const { listed, placements } = await listPlaced(cluster, list, signal);
-  const ordinary = listed.filter((row) => row.type !== 'timeseries');
+  const leavesOut = cluster.version[0] < seriesRelease;
+  const ordinary = listed.filter(({ type, name }) => type !== 'timeseries' && !(leavesOut && seriesOf(name) !== null));
   const read = await mapBounded(ordinary, COLLECTIONS_PARALLEL, (row) => readEntry(cluster, placements, row, signal));
   const found = read.filter((result) => result !== null);
   return {
     catalog: found.map((result) => result.entry),
-    timeSeries: listed.filter((row) => row.type === 'timeseries').map((row) => `${row.database}.${row.name}`),
+    timeSeries: leavesOut ? listed.filter(({ type }) => type === 'timeseries').map(shownName) : [],
     inconsistentIndexes: found.flatMap((result) => result.inconsistent),
   };
 }

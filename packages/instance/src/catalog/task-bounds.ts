@@ -1,10 +1,11 @@
-import type { Binary } from 'mongodb';
 import type { RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/sent-value.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { evenBounds, sampleIdsOrNone } from '../cluster/sample-ids.js';
+import { seriesOf } from '../cluster/time-series.js';
 import { isIdIndex } from './index-spec.js';
 import type { CatalogEntry } from './namespace.js';
+import type { Binary } from 'mongodb';
 
 /** A collection below this size belongs to one sync task: dividing it would cost more than it gains. */
 const dividedBytesMin = 16 * 1024 * 1024;
@@ -39,9 +40,14 @@ export function isCollated(entry: CatalogEntry): boolean {
   return collation !== undefined && collation.locale !== 'simple';
 }
 
+/** Whether a collection lies in the order of `_id`, without an index for it: so do the buckets of time series. */
+export function isClustered({ name, options }: Pick<CatalogEntry, 'name' | 'options'>): boolean {
+  return options.clusteredIndex !== undefined || seriesOf(name) !== null;
+}
+
 /** Whether a collection cannot be read in the order of `_id` by its bytes: Convoy compares it by lookups. */
 export function isUnordered(entry: CatalogEntry): boolean {
-  const hasIdIndex = entry.options.clusteredIndex !== undefined || entry.indexes.some(isIdIndex);
+  const hasIdIndex = isClustered(entry) || entry.indexes.some(isIdIndex);
   return isCollated(entry) || !hasIdIndex;
 }
 

@@ -1,22 +1,55 @@
+import { seriesOf, shownName } from '../cluster/time-series.js';
+import type { ClusterClient } from '../cluster/node-client.js';
+import { isAtLeast } from '../cluster/topology.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import { RawValue } from '../bson/scan.js';
 import { indexObstacle, isIdIndex } from './index-spec.js';
 import { nameSome } from './name-some.js';
-import { type Catalog, namespaceOf } from './namespace.js';
+import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 import type { CatalogReport } from './read-catalog.js';
 import { viewSources } from './views.js';
 
 /**
- * Refuses a start that includes time series. Those that somebody creates later are left out (`describeLeftOut`).
+ * Refuses a start that includes time series of a source before 6.0. Those that somebody creates later are left out
+ * (`describeLeftOut`).
  * @throws ConvoyError `timeSeriesNotSupported`, naming the first few
  */
 export function refuseTimeSeries({ timeSeries }: Pick<CatalogReport, 'timeSeries'>): void {
   if (timeSeries.length === 0) return;
   throw new ConvoyError(
     'timeSeriesNotSupported',
-    `The source has time-series collections: ${nameSome(timeSeries)}. Change streams do not show their ` +
-      'changes. Exclude them and move them with mongodump and mongorestore.',
+    `The source has time-series collections: ${nameSome(timeSeries)}. Before 6.0 change streams do not show their ` +
+      'changes. Exclude them and move them with mongodump and mongorestore, or upgrade the source first.',
+  );
+}
+
+/** The first release that keeps time series in another form than as buckets behind a view. */
+const viewlessSeries = [8, 3] as const;
+
+/**
+ * Refuses time series that would arrive in a form which one of the clusters does not know, now or after a reverse.
+ * @throws ConvoyError `timeSeriesNotSupported`, naming the first few
+ */
+export function refuseSeriesBetween(
+  catalog: Catalog,
+  clusters: readonly Pick<ClusterClient, 'name' | 'version'>[],
+  isReversible: boolean,
+): void {
+  const series = catalog.filter(({ name }) => seriesOf(name) !== null).map(shownName);
+  if (series.length === 0) return;
+  const newer = clusters.find(({ version }) => isAtLeast(version, ...viewlessSeries));
+  if (newer !== undefined)
+    throw new ConvoyError(
+      'timeSeriesNotSupported',
+      `${newer.name} keeps time series in a form that Convoy does not know (releases after 8.2), and the source has ` +
+        `${nameSome(series)}. Exclude them.`,
+    );
+  if (!isReversible || new Set(clusters.map(({ version: [major] }) => major)).size < 2) return;
+  throw new ConvoyError(
+    'timeSeriesNotSupported',
+    `The destination may write buckets of ${nameSome(series)} in a form that the older source does not know, so a ` +
+      'reverse could not bring them back. Exclude them, or start with reversible false.',
   );
 }
 
@@ -48,7 +81,7 @@ export function refuseUnsupported({ catalog }: Pick<CatalogReport, 'catalog'>): 
 
 function refuseObstacles(catalog: Catalog): void {
   const obstacles = catalog.flatMap((entry) =>
-    entry.indexes.filter((index) => !isIdIndex(index)).flatMap((index) => describeObstacle(namespaceOf(entry), index)),
+    entry.indexes.filter((index) => !isIdIndex(index)).flatMap((index) => describeObstacle(entry, index)),
   );
   if (obstacles.length === 0) return;
   throw new ConvoyError(
@@ -58,9 +91,10 @@ function refuseObstacles(catalog: Catalog): void {
   );
 }
 
-function describeObstacle(namespace: string, index: Document): string[] {
-  const obstacle = indexObstacle(index);
-  return obstacle === null ? [] : [`${String(index.name)} of ${namespace}: ${obstacle}`];
+function describeObstacle(entry: CatalogEntry, index: Document): string[] {
+  const ofSeries = seriesOf(entry.name) !== null && index.expireAfterSeconds !== undefined;
+  const obstacle = ofSeries ? 'servers cannot switch on the TTL index of a time series later' : indexObstacle(index);
+  return obstacle === null ? [] : [`${String(index.name)} of ${shownName(entry)}: ${obstacle}`];
 }
 
 function encryptedIn(catalog: Catalog): string[] {
@@ -87,8 +121,8 @@ export function describeLeftOut({ timeSeries, catalog }: Pick<CatalogReport, 'ti
     blind.length === 0 ? '' : `These views lack on the destination what they read of them: ${nameViews(blind)}. `;
   return (
     `Time-series collections were created on the source since the start, and are not migrated: ` +
-    `${nameSome(timeSeries)}. ${views}Change streams do not show their changes. Move them with mongodump and ` +
-    'mongorestore once the writers have stopped.'
+    `${nameSome(timeSeries)}. ${views}Before 6.0 change streams do not show their changes. Move them with ` +
+    'mongodump and mongorestore once the writers have stopped.'
   );
 }
 

@@ -1,3 +1,4 @@
+import { shownName } from '../cluster/time-series.js';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { classify, codeOf, failureName, noQueryPlanCode, serverErrorCode } from '../cluster/failure.js';
 import { nameSome } from './name-some.js';
@@ -80,7 +81,7 @@ export function describeBlindViews(catalog: Catalog, others: readonly string[] =
 
 /** @returns texts such as `shop.recent (reads shop.orders)` */
 function viewsWithoutSources(catalog: Catalog, others: readonly string[]): string[] {
-  const present = new Set([...catalog.map(namespaceOf), ...others]);
+  const present = new Set([...catalog.map(shownName), ...others]);
   return catalog
     .filter(({ type }) => type === 'view')
     .flatMap((view) => {

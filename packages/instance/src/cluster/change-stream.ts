@@ -5,6 +5,7 @@ import { highestTime, secondsOf, timeOf } from './cluster-time.js';
 import type { NodeClient, RawCursor, Version, CallOptions, RawBatch } from './node-client.js';
 import { ResumableCursor } from './reads.js';
 import { isAtLeast } from './topology.js';
+import { seriesRelease } from './time-series.js';
 import { Waits } from './calls-in-flight.js';
 
 export interface ChangeStreamOptions {
@@ -21,6 +22,8 @@ export interface ChangeStreamOptions {
   collection?: string;
   /** Stages after `$changeStream`, which the server runs. */
   pipeline?: Document[];
+  /** On servers that support it: buckets of time series, which are system collections, are shown too. */
+  timeSeries?: boolean;
   /** On servers that support it: events above 16 MB arrive in fragments (`splitEvent`) instead of ending the stream. */
   splitLargeEvents?: boolean;
   /** On servers that support it: updates come as the oplog's diff (`rawUpdateDescription`), which shows all places. */
@@ -50,6 +53,9 @@ function changeStreamStage(options: ChangeStreamOptions): Document {
       ...(options.allChangesForCluster ? { allChangesForCluster: true } : {}),
       startAtOperationTime: options.startAtOperationTime,
       ...(isAtLeast(options.version, 6, 0) ? { showExpandedEvents: true } : {}),
+      ...(options.timeSeries === true && isAtLeast(options.version, seriesRelease, 0)
+        ? { showSystemEvents: true }
+        : {}),
       ...(showsDiffs ? { showRawUpdateDescription: true } : {}),
     },
   };

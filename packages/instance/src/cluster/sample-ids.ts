@@ -1,6 +1,8 @@
 import { compareIds } from '../bson/id.js';
-import { findValue, ownedValue, type RawValue, minKey } from '../bson/scan.js';
+import { findValue, ownedValue, RawValue, minKey } from '../bson/scan.js';
+import { elementType } from '../bson/element-type.js';
 import { codeOf } from './failure.js';
+import { seriesOf } from './time-series.js';
 import type { NodeClient } from './node-client.js';
 
 /**
@@ -14,6 +16,7 @@ export async function sampleIds(
   size: number,
   signal: AbortSignal,
 ): Promise<RawValue[]> {
+  if (seriesOf(collection) !== null) return spreadIds(client, database, collection, size, signal);
   const command = {
     aggregate: collection,
     pipeline: [{ $sample: { size } }, { $project: { _id: 1 } }],
@@ -27,6 +30,42 @@ export async function sampleIds(
     return id === null ? [] : [ownedValue(id)];
   });
 }
+
+/** Seconds since 1970 in the first four bytes of an `ObjectId`. */
+const secondsBytes = 4;
+
+/**
+ * `_id`s of the buckets of a time series, evenly spread over their time, in order: no bucket need have them. A random
+ * cursor would sort all buckets; their `_id`s are `ObjectId`s that begin with the time of the first measurement.
+ */
+async function spreadIds(
+  client: NodeClient,
+  database: string,
+  collection: string,
+  size: number,
+  signal: AbortSignal,
+): Promise<RawValue[]> {
+  const ends = await Promise.all(
+    [1, -1].map(async (direction) => {
+      const command = { find: collection, sort: { _id: direction }, projection: { _id: 1 }, limit: 1 };
+      const cursor = await client.openCursor(database, command, { signal });
+      await cursor.close();
+      const [document] = cursor.first.documents;
+      const id = document === undefined ? null : findValue(document, '_id');
+      return id?.type === elementType.objectId ? Buffer.from(id.bytes).readUInt32BE(0) : null;
+    }),
+  );
+  const [first, last] = ends;
+  if (typeof first !== 'number' || typeof last !== 'number' || last <= first) return [];
+  const count = Math.min(size, last - first);
+  return Array.from({ length: count }, (_, index) => {
+    const bytes = Buffer.alloc(objectIdBytes);
+    bytes.writeUInt32BE(first + Math.round(((index + 1) * (last - first)) / (count + 1)), 0);
+    return new RawValue(elementType.objectId, bytes);
+  });
+}
+
+const objectIdBytes = secondsBytes + 8;
 
 /** Like `sampleIds`, but empty on any error of the server: for callers that only lose time without a sample. */
 export async function sampleIdsOrNone(

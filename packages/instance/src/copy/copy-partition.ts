@@ -1,3 +1,4 @@
+import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Clock } from '../async/clock.js';
 import { idClass, mayBound } from '../bson/id.js';
@@ -202,7 +203,7 @@ function tooManyAttempts(table: PartitionTable): ConvoyError {
     : ' or lower partition_seconds';
   return new ConvoyError(
     'retriesExhausted',
-    `A partition of ${database}.${name} could not be read at one time in many attempts. ` +
+    `A partition of ${shownName({ database, name })} could not be read at one time in many attempts. ` +
       `Raise minSnapshotHistoryWindowInSeconds on the source${otherwise}.`,
   );
 }

@@ -1,14 +1,15 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Clock } from '../async/clock.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { namespaceOf, type Sharding } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { Namespace } from '../cluster/node-client.js';
+import { shownName, userName } from '../cluster/time-series.js';
 import type { NewDdlEntry } from '../store/ddl-journal.js';
 import { creationOf, type DdlLedger, type FollowedCollection, restartOf } from './ddl-ledger.js';
 import type { DdlEvent } from './ddl-watcher.js';
 import type { SourceNames } from './unknown-collections.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** Dependencies of the tracker. */
 interface TrackerDependencies {
@@ -239,7 +240,8 @@ export class DdlTracker {
     const { filter, ledger, shardsReplicaSet } = this.deps;
     if (to === null || !filter.includes(to.database, to.name)) return;
     if (shardsReplicaSet && renamedAcrossDatabases.test(name)) throw renamedAcross(to);
-    if (name.startsWith(reshardedPrefix)) throw shardKeyChanged(`${database}.${to.name}`, 'resharded');
+    if (userName(name).startsWith('resharding.') || name.startsWith(reshardedPrefix))
+      throw shardKeyChanged(shownName({ database, name: to.name }), 'resharded');
     const named = { ...to, uuid, time };
     await this.#completeBefore(named, signal);
     await this.#addCreation(named, signal);
@@ -291,7 +293,7 @@ export class DdlTracker {
       return;
     }
     if (resharded === null || !this.#isMoved(uuid, resharded))
-      throw shardKeyChanged(`${database}.${name}`, await this.#reshardingOf(event, signal));
+      throw shardKeyChanged(shownName({ database, name }), await this.#reshardingOf(event, signal));
     if (uuid !== null) this.arriving.delete(uuid);
     await this.#takeMove({ database, name, time: event.time, uuid: resharded.to }, signal);
   }
@@ -320,7 +322,7 @@ export class DdlTracker {
     if (operation !== 'refineCollectionShardKey') return;
     const isFollowed = uuid !== null && this.deps.ledger.followed.get(uuid) !== undefined;
     if (isFollowed || this.deps.filter.includes(database, name))
-      throw shardKeyChanged(`${database}.${name}`, 'given a refined shard key');
+      throw shardKeyChanged(shownName({ database, name }), 'given a refined shard key');
   }
 }
 

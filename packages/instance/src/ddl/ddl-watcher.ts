@@ -221,6 +221,7 @@ export class DdlStream {
         allChangesForCluster: true,
         version,
         pipeline: [onlyDdl],
+        timeSeries: true,
       });
       this.#parts.push({ cursor, watch: this.#watchOf(client, position), isNew: true, readBelow: 0n, ahead: [] });
     }

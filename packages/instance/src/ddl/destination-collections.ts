@@ -6,10 +6,9 @@ import { listCollections, type ListedNamespace } from '../catalog/list-namespace
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { classify, codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { userName } from '../cluster/time-series.js';
+import { checksUuid } from '../catalog/time-series.js';
 import type { UuidPairs } from '../store/ddl-journal.js';
-
-/** The first release that refuses a command whose collection is not the intended one. */
-const checksUuidRelease = 6;
 
 /** The destination, as only the present leader may change it. */
 export interface LedDestination {
@@ -107,7 +106,7 @@ export async function drop(
   signal: AbortSignal,
 ): Promise<void> {
   await deps.confirm(signal);
-  const command = { drop: listed.name, ...meaning(deps, listed), writeConcern: { w: 'majority' } };
+  const command = { drop: userName(listed.name), ...meaning(deps, listed), writeConcern: { w: 'majority' } };
   try {
     await deps.destination.router.command(listed.database, command, { signal });
   } catch (error) {
@@ -116,8 +115,11 @@ export async function drop(
 }
 
 /** Identifies the intended collection by UUID, if the server checks it. */
-export function meaning({ destination }: Pick<LedDestination, 'destination'>, { uuid }: { uuid: string }): Document {
-  if (uuid === '' || destination.version[0] < checksUuidRelease) return {};
+export function meaning(
+  { destination }: Pick<LedDestination, 'destination'>,
+  { uuid, name }: Pick<ListedNamespace, 'uuid' | 'name'>,
+): Document {
+  if (uuid === '' || !checksUuid(destination, name)) return {};
   return { collectionUUID: new BSON.UUID(uuid) };
 }
 

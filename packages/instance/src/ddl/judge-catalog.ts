@@ -1,10 +1,11 @@
+import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { optionDifferences } from '../catalog/collection-options.js';
 import { type CatalogChange, catalogChanges } from '../catalog/compare-catalogs.js';
 import { readCursor } from '../catalog/list-namespaces.js';
 import { nameSome } from '../catalog/name-some.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
-import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
+import { type Catalog, type CatalogEntry } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import type { NewDdlEntry, UuidPairs } from '../store/ddl-journal.js';
@@ -132,7 +133,7 @@ function isRefused(change: CatalogChange, ledger: DdlLedger, keepsBalancer: bool
 export function refuseCatalogChanges(changes: readonly CatalogChange[]): void {
   const first = changes[0];
   if (first === undefined) return;
-  const named = nameSome(changes.map((change) => `${change.kind} ${namespaceOf(change.entry)}`));
+  const named = nameSome(changes.map((change) => `${change.kind} ${shownName(change.entry)}`));
   const found = `The source's catalog has changed since the start: ${named}.`;
   if (changes.some((change) => change.kind === 'chunksMoved')) {
     throw new ConvoyError('chunkMigrationSeen', `${found} Stop every balancer and start anew.`);
@@ -146,8 +147,8 @@ export function refuseCatalogChanges(changes: readonly CatalogChange[]): void {
 const functionsCollection = 'system.js';
 
 /**
- * Compares the functions of both sides once all sync tasks have drained. Change streams do not show `system.*`
- * collections, so changes to `system.js` after its copy are missing. Functions are few and small.
+ * Compares the functions of both sides once all sync tasks have drained. Before 6.0 change streams do not
+ * show `system.*` collections, so changes to `system.js` after its copy are missing. Functions are few and small.
  * @throws ConvoyError `ddlNotSupported` naming the databases whose functions differ; otherwise what the clients throw
  */
 export async function refuseFunctionChanges(
@@ -170,7 +171,7 @@ export async function refuseFunctionChanges(
   throw new ConvoyError(
     'ddlNotSupported',
     `Functions in system.js were changed after Convoy copied them: ${changed.join(', ')}. Change streams do not ` +
-      'show such changes. Start anew, or exclude system.js and copy it by hand.',
+      'show such changes before 6.0. Start anew, or exclude system.js and copy it by hand.',
   );
 }
 

@@ -1,5 +1,3 @@
-import { isConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import type { IndexBuilding, MayPass } from '../catalog/build-indexes.js';
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
@@ -9,10 +7,14 @@ import { betweenBuilds, type IndexBuildProgress, IndexBuilds } from '../catalog/
 import { hasAnyDocument } from '../catalog/list-namespaces.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { abandonBuilds, reconcileIndexes } from '../catalog/reconcile-indexes.js';
+import { seriesChange } from '../catalog/time-series.js';
 import { namingView } from '../catalog/views.js';
 import { codeOf, isRefusedByDocument, serverErrorCode } from '../cluster/failure.js';
+import { userName } from '../cluster/time-series.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { drop, findByUuid, type LedDestination, meaning } from './destination-collections.js';
+import { isConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 
 /** Collections reconciled concurrently: most need nothing, and an index build loads the destination. */
 const collectionsParallel = 4;
@@ -146,7 +148,7 @@ export async function reconcileOptions(
   );
   if (Object.keys(changes).length === 0) return;
   const command = {
-    collMod: found.name,
+    collMod: userName(found.name),
     ...changes,
     ...meaning({ destination }, found),
     writeConcern: { w: 'majority' },
@@ -166,6 +168,7 @@ function optionChanges(options: Document, differing: ReadonlySet<string>, change
     changes.validationLevel = (options.validationLevel as string | undefined) ?? 'strict';
   if (differing.has('validationAction'))
     changes.validationAction = (options.validationAction as string | undefined) ?? 'error';
+  if (differing.has('timeseries')) changes.timeseries = seriesChange(options.timeseries as Document);
   if (!changesSizes) return changes;
   if (differing.has('changeStreamPreAndPostImages')) {
     changes.changeStreamPreAndPostImages = (options.changeStreamPreAndPostImages as Document | undefined) ?? {

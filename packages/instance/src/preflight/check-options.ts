@@ -1,3 +1,4 @@
+import { seriesOf, shownName } from '../cluster/time-series.js';
 import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
 import { bothNames, remapText } from '@convoy/api/contract/namespace-remap';
 import type { StartRequest } from '@convoy/api/contract/start-request';
@@ -118,13 +119,18 @@ export async function checkDocumentFilters(
   for (const given of documentFilter) {
     const { database, collection } = given;
     const namespace = `${database}.${collection}`;
-    const entry = catalog.find((one) => namespaceOf(one) === namespace);
+    const entry = catalog.find((one) => shownName(one) === namespace);
     if (entry?.type !== 'collection')
       throw new ConvoyError(
         'documentFilterInvalid',
         `documentFilter names ${namespace}, which is no collection of this migration. Correct the name.`,
       );
     if (entry.options.capped === true) throw cappedWithFilter(namespace);
+    if (seriesOf(entry.name) !== null)
+      throw new ConvoyError(
+        'documentFilterInvalid',
+        `documentFilter names the time series ${namespace}, which moves by whole buckets of measurements. Remove it.`,
+      );
     // Matches nothing, but the server parses the whole query.
     const query = matchingAll({ _id: { $in: [] } }, parseDocumentFilter(given));
     try {
@@ -179,7 +185,7 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
   const counted =
     `${counts(names.length - views, 'collection')} and ${counts(views, 'view')} ` +
     `in ${counts(databases, 'database')}`;
-  const both = catalog.map((entry) => bothNames(namespaceOf(entry), namespaceOf(remap.toDestination(entry))));
+  const both = catalog.map((entry) => bothNames(shownName(entry), shownName(remap.toDestination(entry))));
   return names.length === 0 ? 'The source is empty.' : passed(`To be migrated: ${counted}: ${nameSome(both)}.`, both);
 }
 
@@ -197,7 +203,7 @@ function unmatchedParts(catalog: Catalog, selectors: readonly NamespaceSelector[
     const { database, collections = [] } = selector;
     if (database === undefined) return [];
     return collections
-      .filter((name) => !catalog.some((entry) => entry.database === database && entry.name === name))
+      .filter((name) => !catalog.some((entry) => shownName(entry) === `${database}.${name}`))
       .map((name) => `${database}.${name}`);
   });
 }

@@ -1,3 +1,4 @@
+import { seriesOf, shownName } from '../cluster/time-series.js';
 import { carriedKindsOf } from '@convoy/api/contract/carry';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
@@ -204,6 +205,10 @@ interface CatalogNeed {
   collection: string | null;
 }
 
+/** What a privilege on the buckets of time series names as its resource, with the series, or none for all. */
+const buckets = 'system_buckets';
+const isSeries = ({ name }: CatalogEntry): boolean => seriesOf(name) !== null;
+
 const functions = 'system.js';
 const isFunctions = ({ name }: CatalogEntry): boolean => name === functions;
 
@@ -217,10 +222,18 @@ const needs: readonly CatalogNeed[] = [
   },
   { side: 'source', actions: ['find'], of: isFunctions, collection: functions },
   { side: 'destination', actions: ['find', 'insert', 'update', 'remove'], of: isFunctions, collection: functions },
+  // `readAnyDatabase` and `readWriteAnyDatabase` have them, roles of users often do not.
+  { side: 'source', actions: ['find', 'listIndexes'], of: isSeries, collection: buckets },
+  {
+    side: 'destination',
+    actions: ['find', 'insert', 'update', 'remove', 'createIndex', 'listIndexes'],
+    of: isSeries,
+    collection: buckets,
+  },
 ];
 
 /**
- * Checks the privileges that only some collections need: capped ones, and `system.js`.
+ * Checks the privileges that only some collections need: capped ones, `system.js`, and time series.
  * @param catalog the source's
  * @param planned the same under the names on the destination
  * @throws ConvoyError `permissionMissing`, which names actions, resources and collections
@@ -242,11 +255,13 @@ export async function checkCatalogPrivileges(
     );
     if (lacking.length === 0) continue;
     const where = collection === null ? 'every database' : `${collection} of every database`;
-    const named = nameSome(lacking.map(({ database, name }) => `${database}.${name}`));
+    const named = nameSome(lacking.map(shownName));
+    const resource =
+      collection === buckets ? '{db: "", system_buckets: ""}' : `{db: "", collection: "${collection ?? ''}"}`;
     throw new ConvoyError(
       'permissionMissing',
       `The user of ${cluster.name} lacks ${actions.join(', ')} on ${where}, which ${named} needs. Grant it: ` +
-        `{resource: {db: "", collection: "${collection ?? ''}"}, actions: ${JSON.stringify(actions)}}. Or exclude it.`,
+        `{resource: ${resource}, actions: ${JSON.stringify(actions)}}. Or exclude it.`,
     );
   }
 }
@@ -261,7 +276,10 @@ function isGranted(
     const has = (actions as string[]).includes(action) || (actions as string[]).includes('anyAction');
     if (!has) return false;
     if (covers(of, 'everyDatabase')) return !isSystem || of.anyResource === true;
-    const inDatabase = of.db === '' || of.db === database;
+    const inDatabase = of.db === undefined || of.db === '' || of.db === database;
+    const series = seriesOf(name);
+    if (series !== null && of[buckets] !== undefined)
+      return inDatabase && (of[buckets] === '' || of[buckets] === series);
     return inDatabase && (of.collection === name || (of.collection === '' && !isSystem));
   });
 }

@@ -1,3 +1,4 @@
+import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
@@ -79,7 +80,7 @@ function checkStorable(report: CatalogReport): void {
       (entry.sharding?.chunks.length ?? 0) > CHUNKS_UNMEASURED_MAX && storedEntry(entry).length() > ENTRY_BYTES_MAX,
   );
   if (affected.length === 0) return;
-  const named = affected.map((entry) => `${namespaceOf(entry)} (${entry.sharding?.chunks.length ?? 0} chunks)`);
+  const named = affected.map((entry) => `${shownName(entry)} (${entry.sharding?.chunks.length ?? 0} chunks)`);
   throw new ConvoyError(
     'collectionNotSupported',
     `These collections have too many chunks for one metadata document: ${nameSome(named)}. Merge chunks with ` +

@@ -1,3 +1,4 @@
+import { refuseSeriesBetween } from '../catalog/unsupported-collections.js';
 import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
@@ -144,6 +145,7 @@ async function examineCatalog(
     'collections',
     async () => {
       const found = checkSourceCatalog(read, request);
+      refuseSeriesBetween(read.catalog, [source, destination], request.reversible);
       await checkDocumentFilters(source, read.catalog, request, signal);
       refuseUnmappable(remap, read.catalog);
       await checkViews(source, destination, read.catalog, remap, signal);

@@ -75,6 +75,7 @@ async function probe({ name, router, version }: ClusterClient, signal: AbortSign
       signal,
       allChangesForCluster: true,
       version,
+      timeSeries: true,
     });
     await stream.close();
   } catch (error) {

@@ -1,7 +1,6 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 import type { Clock } from '../async/clock.js';
 import type { Retrying } from '../async/retry.js';
+import { mapBounded } from '../async/together.js';
 import { deleteStatement, replaceStatement } from '../bson/build.js';
 import { idClass, idFilter } from '../bson/id.js';
 import { findValue } from '../bson/scan.js';
@@ -24,6 +23,8 @@ import {
 import type { RereadEntry, RereadReason, RereadSet } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import type { ApplyWatermark } from '../store/task-record.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 
 /** A range that is copied again once the documents of its entries are gone from the destination. */
 export interface GivenUpRange {
@@ -293,7 +294,7 @@ export async function readSource(
     ? { level: 'majority', afterClusterTime: at }
     : { level: 'snapshot', atClusterTime: at };
   const command = { ...readTarget(collection), ...matchingAll(collection.documentFilter), readConcern };
-  return readByIds(shard, collection.database, command, entries, readTime, signal);
+  return readByIds(shard, collection, collection.database, command, entries, readTime, signal);
 }
 
 /** Reads the destination's documents of some entries at majority. */
@@ -305,7 +306,7 @@ export async function readDestination(
 ): Promise<DocumentsByClass> {
   const { database, name } = collection.destination;
   const command = { find: name, readConcern: { level: 'majority' } };
-  return (await readByIds(destination, database, command, entries, 0n, signal)).documents;
+  return (await readByIds(destination, collection, database, command, entries, 0n, signal)).documents;
 }
 
 /**
@@ -324,11 +325,35 @@ export async function readEverywhere(
     readConcern: { level: collection.capped ? 'majority' : 'snapshot' },
   };
   return (
-    (await readByIds(router, collection.database, command, [entry], 0n, signal)).documents.get(entry.idClass) ?? []
+    (await readByIds(router, collection, collection.database, command, [entry], 0n, signal)).documents.get(
+      entry.idClass,
+    ) ?? []
   );
 }
 
+/** Point reads at the same time, of a collection that lies in the order of `_id`. */
+const pointReadsParallel = 8;
+
+/** Where a collection lies in the order of `_id`, a server reads all that lies between several: each is read alone. */
 async function readByIds(
+  client: NodeClient,
+  { clustered }: SyncedCollection,
+  ...[database, command, entries, readTime, signal]: ReadTogether
+): Promise<SourceReading> {
+  if (clustered !== true) return readTogether(client, database, command, entries, readTime, signal);
+  const readings = await mapBounded(entries, pointReadsParallel, (entry) =>
+    readTogether(client, database, command, [entry], readTime, signal),
+  );
+  const documents = new Map(readings.flatMap((reading) => [...reading.documents]));
+  const bytes = [...documents.values()].flat().reduce((sum, { length }) => sum + length, 0);
+  if (bytes > readingBytesMax && entries.length > 1)
+    throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
+  return { documents, readEnd: highestTime([readTime, ...readings.map(({ readEnd }) => readEnd)]) };
+}
+
+type ReadTogether = Parameters<typeof readTogether> extends [unknown, ...infer Rest] ? Rest : never;
+
+async function readTogether(
   client: NodeClient,
   database: string,
   command: Document,

@@ -1,3 +1,4 @@
+import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Condition } from '../async/waiting.js';
 import { classify, CollectionAbsentError } from '../cluster/failure.js';
@@ -149,11 +150,10 @@ export class Rereader {
     if (entry.attempts >= attemptsAgainstIndex) await this.#refuseLasting(blocked, stop);
     if (entry.attempts < attemptsBeforeQuestion) return;
     if (!(await this.#areAllLive(blocked, stop))) return;
-    const { database, name } = entry.collection;
     throw new ConvoyError(
       'duplicateIdAcrossShards',
-      `${database}.${name} has documents with the same _id on several shards, which the destination cannot store. ` +
-        'Remove one of each, then start a new migration.',
+      `${shownName(entry.collection)} has documents with the same _id on several shards, which the destination ` +
+        'cannot store. Remove one of each, then start a new migration.',
     );
   }
 

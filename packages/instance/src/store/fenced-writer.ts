@@ -1,3 +1,4 @@
+import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { FailureMeaning, Retrying } from '../async/retry.js';
 import { Condition } from '../async/waiting.js';
@@ -191,7 +192,7 @@ export function rereadOfUpsert(
 
 /** The error for a statement that no repetition mends. It names namespace and code, never values. */
 export function writeRefused({ destination }: Pick<SyncedCollection, 'destination'>, code: number): ConvoyError {
-  const namespace = `${destination.database}.${destination.name}`;
+  const namespace = shownName(destination);
   if (tooLargeCodes.has(code))
     return new ConvoyError('documentTooLarge', `A document of ${namespace} is larger than the destination takes.`);
   return new ConvoyError('writeRefused', `The destination refused a write to ${namespace} with code ${code}.`);

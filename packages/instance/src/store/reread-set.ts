@@ -21,6 +21,7 @@ export type RereadReason =
   | 'preparedTransaction'
   | 'orphanEvent'
   | 'documentFilter'
+  | 'bucket'
   | 'hotDocument'
   | 'recordOrder'
   | 'mismatch';

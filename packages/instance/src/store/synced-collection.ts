@@ -14,6 +14,13 @@ export interface SyncedCollection {
   /** No read may be earlier: before, it had another name or was another collection. 0 when there was no change. */
   readonly notBefore: bigint;
   readonly capped: boolean;
+  /** It lies in the order of `_id`: servers scan it from the lowest to the highest of several `_id`s. */
+  readonly clustered?: boolean;
+  /**
+   * Its documents are buckets of a time series. What a stream says of a changed bucket may destroy it: 8.0 shows the
+   * end of a binary column as if it were the whole. So changed ones are re-read.
+   */
+  readonly isSeries?: boolean;
   /** Estimated size of one document; absent when unknown. */
   readonly documentBytes?: number;
   /** Shards read a collection by UUID, also after a rename. Routers read it by name; from 6.0 they check the UUID. */

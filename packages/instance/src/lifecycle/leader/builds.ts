@@ -1,3 +1,4 @@
+import { shownName } from '../../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Clock } from '../../async/clock.js';
 import type { Retrying } from '../../async/retry.js';
@@ -105,7 +106,7 @@ async function described(
 /** Names the indexes of builds, and the members that do not answer. */
 function namesOf({ builds, away }: { builds: readonly BuildUnderWay[]; away: readonly string[] }): string {
   const named = builds.flatMap(({ database, name, indexes }) =>
-    indexes.map((index) => `${index} of ${database}.${name}`),
+    indexes.map((index) => `${index} of ${shownName({ database, name })}`),
   );
   return `${nameSome(named)}.${away.length === 0 ? '' : ` Members do not answer: ${away.join(', ')}.`}`;
 }

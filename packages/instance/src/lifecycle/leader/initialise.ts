@@ -1,3 +1,4 @@
+import { shownName } from '../../cluster/time-series.js';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { mapBounded } from '../../async/together.js';
@@ -221,7 +222,7 @@ export async function takeStart(takes: Takes): Promise<{ startTime: bigint; cata
     const moved = catalog.find((entry) => hasMovedAfter(entry, startTime));
     if (moved === undefined) return { startTime, catalog };
     if (left <= 1) {
-      const description = `Chunks of ${namespaceOf(moved)} moved whenever the migration took its start time.`;
+      const description = `Chunks of ${shownName(moved)} moved whenever the migration took its start time.`;
       throw new ConvoyError('balancerStillRunning', `${description} Stop what moves them, and start again.`);
     }
   }

@@ -1,7 +1,8 @@
+import { shownName } from '../../cluster/time-series.js';
 import type { Document } from 'mongodb';
 import { runTogether, type Task } from '../../async/together.js';
 import type { MayPass } from '../../catalog/build-indexes.js';
-import { canonicalText, type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import { canonicalText, type Catalog } from '../../catalog/namespace.js';
 import type { CollectionPlan } from '../../catalog/destination-plan.js';
 import type { IndexBuildProgress } from '../../catalog/index-builds.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
@@ -284,7 +285,7 @@ export class RefusedBuilds {
     if (refusal === undefined) {
       this.#refusals.set(key, { time, since_ms: clock.monotonic_ms() });
       logger.warn(
-        { event: 'indexBuildWaits', namespace: namespaceOf(plan.entry), index: String(index.name) },
+        { event: 'indexBuildWaits', namespace: shownName(plan.entry), index: String(index.name) },
         'a document of the destination refuses an index; the leader builds it later',
       );
       return true;

@@ -1,3 +1,4 @@
+import { seriesOf, shownName } from '../../cluster/time-series.js';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { within } from '../../async/clock.js';
 import { restoredEntry, storedEntry } from '../../catalog/catalog-bytes.js';
@@ -126,6 +127,20 @@ const dataAndCollections = [
 ];
 
 /**
+ * The same of time series. A stream that shows their buckets also shows what moves of chunks create, of all
+ * collections: so creations are left out, and time series have a stream of their own.
+ */
+const bucketsAndSeries = [
+  {
+    $match: {
+      operationType: { $in: ['insert', 'update', 'replace', 'delete', 'drop'] },
+      'ns.coll': /^system\.buckets\./,
+    },
+  },
+  { $project: { operationType: 1, clusterTime: 1, collectionUUID: 1, ns: 1, to: 1 } },
+];
+
+/**
  * The record of a migration that is about to be reversed.
  * @throws ConvoyError `notReversible`
  */
@@ -221,6 +236,10 @@ async function lookForWrites(check: ReverseCheck, since: bigint): Promise<bigint
   const options = { batchDocumentsMax, signal, pipeline: dataAndCollections };
   const lost = `The oplog of ${former.name} no longer shows whether users wrote to it since the commit`;
   await readFrom(former, since, options, lost, (cursor) => refuseWritesUpTo(end, check, cursor));
+  if ((await check.committed()).some(({ name }) => seriesOf(name) !== null)) {
+    const ofBuckets = { ...options, pipeline: bucketsAndSeries, timeSeries: true };
+    await readFrom(former, since, ofBuckets, lost, (cursor) => refuseWritesUpTo(end, check, cursor));
+  }
   return end;
 }
 
@@ -228,7 +247,7 @@ async function lookForWrites(check: ReverseCheck, since: bigint): Promise<bigint
 async function readFrom(
   cluster: ClusterClient,
   time: bigint,
-  options: Pick<Parameters<typeof openChangeStream>[1], 'batchDocumentsMax' | 'signal' | 'pipeline'>,
+  options: Pick<Parameters<typeof openChangeStream>[1], 'batchDocumentsMax' | 'signal' | 'pipeline' | 'timeSeries'>,
   lost: string,
   read: (cursor: RawCursor) => Promise<void>,
 ): Promise<void> {
@@ -276,7 +295,7 @@ async function refuseWritesUpTo(end: bigint, check: ReverseCheck, cursor: RawCur
 }
 
 function writtenTo(former: ClusterClient, { operation, database, name }: DdlEvent): ConvoyError {
-  const namespace = name === '' ? database : `${database}.${name}`;
+  const namespace = name === '' ? database : shownName({ database, name });
   return new ConvoyError(
     'sourceChangedSinceCommit',
     `${former.name} was written to since the commit (${operation} in ${namespace}), so a reverse ` +

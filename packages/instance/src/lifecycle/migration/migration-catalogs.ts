@@ -1,3 +1,4 @@
+import { shownName } from '../../cluster/time-series.js';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { restoredEntry } from '../../catalog/catalog-bytes.js';
@@ -86,7 +87,7 @@ export function withRequestedSharding(deps: MigrationDependencies, catalog: Cata
   const { record } = deps.watch.view;
   const { sharding } = record.options;
   if (sharding === undefined) return catalog;
-  const names = new Set(catalog.map(namespaceOf));
+  const names = new Set(catalog.map(shownName));
   const shardingEntries = sharding.shardingEntries.filter(({ database, collection }) =>
     names.has(`${database}.${collection}`),
   );
@@ -96,7 +97,7 @@ export function withRequestedSharding(deps: MigrationDependencies, catalog: Cata
 /** Warns of collections in `shardingEntries` that are gone under their names since the start was checked. */
 export function absentRequests(deps: MigrationDependencies, catalog: Catalog): Warning[] {
   const requested = deps.watch.view.record.options.sharding?.shardingEntries ?? [];
-  const names = new Set(catalog.map(namespaceOf));
+  const names = new Set(catalog.map(shownName));
   const absent = requested
     .map(({ database, collection }) => `${database}.${collection}`)
     .filter((namespace) => !names.has(namespace));

@@ -1,4 +1,3 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { ApplyWorkers } from '../../apply/apply-workers.js';
 import { ChangeStreamReader } from '../../apply/change-stream-reader.js';
 import { EventDispatcher } from '../../apply/event-dispatcher.js';
@@ -8,6 +7,7 @@ import { type ByteBudget, Condition } from '../../async/waiting.js';
 import { listCollections } from '../../catalog/list-namespaces.js';
 import { currentTime, secondsOf, timestampOf, wakeStream } from '../../cluster/cluster-time.js';
 import { CollectionAbsentError } from '../../cluster/failure.js';
+import { shownName } from '../../cluster/time-series.js';
 import type { ChangeEvent, RoutedStream } from '../../store/change-event.js';
 import type { FencedWriter } from '../../store/fenced-writer.js';
 import type { PartitionTable } from '../../store/partition-table.js';
@@ -18,6 +18,7 @@ import type { TaskTables } from './followed-collections.js';
 import type { SyncPipelineDependencies } from './sync-pipeline.js';
 import type { OwnedRecord } from './task-checkpoint.js';
 import { readBehindMax_seconds } from './task-stats.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** What the stages of a sync task have in common. */
 export interface TaskState {
@@ -215,7 +216,7 @@ export class TaskStream implements RoutedStream {
       signal,
     );
     if (!listed.some((one) => one.uuid === uuid))
-      throw new CollectionAbsentError(`${database}.${name} now names another collection, or none`);
+      throw new CollectionAbsentError(`${shownName({ database, name })} now names another collection, or none`);
   }
 
   /**

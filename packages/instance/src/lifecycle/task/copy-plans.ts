@@ -1,12 +1,10 @@
-import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
-import type { Document } from 'mongodb';
 import type { Retrying } from '../../async/retry.js';
 import type { RawValue } from '../../bson/scan.js';
 import { createCollection } from '../../catalog/create-collections.js';
 import type { CollectionPlan } from '../../catalog/destination-plan.js';
 import { listCollections } from '../../catalog/list-namespaces.js';
-import { namespaceOf } from '../../catalog/namespace.js';
 import type { NodeClient } from '../../cluster/node-client.js';
+import { shownName } from '../../cluster/time-series.js';
 import type { CopyRestarts } from '../../copy/copier.js';
 import { chooseOrder, detectBytesMin, startingPoints } from '../../copy/plan-copy.js';
 import { drop, type LedDestination } from '../../ddl/destination-collections.js';
@@ -17,6 +15,8 @@ import type { FollowedEntry, TaskTables } from './followed-collections.js';
 import type { SyncPipelineDependencies } from './sync-pipeline.js';
 import type { OwnedRecord } from './task-checkpoint.js';
 import type { TaskCollection } from './task-collections.js';
+import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
+import type { Document } from 'mongodb';
 
 /**
  * A partition is only closed early at a document that was read, and no time stays readable for longer than five
@@ -94,12 +94,12 @@ export class CopyPlans implements CopyRestarts {
 
   #logOrder(collection: SyncedCollection, order: CopyOrder): void {
     const { reason, description } = describeOrder(order);
-    const fields = { namespace: namespaceOf(collection), order: order.order, reason };
+    const fields = { namespace: shownName(collection), order: order.order, reason };
     this.deps.runtime.logger.info({ event: 'copyOrderChosen', ...fields }, description);
   }
 
   #logLeftOrder(collection: SyncedCollection, order: CopyOrder): void {
-    const namespace = namespaceOf(collection);
+    const namespace = shownName(collection);
     const { reason, description } = describeOrder(order);
     const text = `the copy of a collection begins again. ${description}`;
     this.deps.runtime.logger.warn({ event: 'copyOrderLeft', namespace, reason }, text);

@@ -1,16 +1,17 @@
-import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
-import type { NamespacePart } from '@convoy/api/fleet/published-details';
-import type { Binary } from 'mongodb';
 import { restoredEntry } from '../../catalog/catalog-bytes.js';
 import { isSame, type NamespaceRemap } from '../../catalog/namespace-remap.js';
-import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
+import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
+import { shownName } from '../../cluster/time-series.js';
 import type { DdlEntry } from '../../store/ddl-journal.js';
 import type { PartitionTable } from '../../store/partition-table.js';
 import type { Partition } from '../../store/partition.js';
 import { renameCollection, type SyncedCollection } from '../../store/synced-collection.js';
 import type { TaskCollection } from './task-collections.js';
 import { copyStats } from './task-stats.js';
+import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
+import type { NamespacePart } from '@convoy/api/fleet/published-details';
+import type { Binary } from 'mongodb';
 
 /** A collection or view of the source, as the migration follows it. */
 export interface FollowedEntry {
@@ -107,7 +108,7 @@ export class TaskTables {
 
   /** The collections that are not copied yet. */
   get copying(): string[] {
-    return [...this.tables.values()].flatMap(({ done, collection }) => (done ? [] : [namespaceOf(collection)]));
+    return [...this.tables.values()].flatMap(({ done, collection }) => (done ? [] : [shownName(collection)]));
   }
 
   /**
@@ -189,8 +190,8 @@ function namespacePart(
 ): NamespacePart {
   const { copiedBytes, copiedDocuments, partitions: counts } = copyStats([{ partitions }]);
   return {
-    namespace: namespaceOf(collection),
-    ...(isSame(collection, collection.destination) ? {} : { destination: namespaceOf(collection.destination) }),
+    namespace: shownName(collection),
+    ...(isSame(collection, collection.destination) ? {} : { destination: shownName(collection.destination) }),
     totalBytes: Math.round(sizeBytes),
     copiedBytes,
     copiedDocuments,

@@ -1,10 +1,10 @@
-import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { RawValue } from '../../bson/scan.js';
 import { isLossless } from '../../bson/sent-value.js';
-import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import type { Catalog } from '../../catalog/namespace.js';
 import { isUnordered } from '../../catalog/task-bounds.js';
 import { codeOf } from '../../cluster/failure.js';
 import { evenBounds, sampleIds } from '../../cluster/sample-ids.js';
+import { shownName } from '../../cluster/time-series.js';
 import { partitionsName } from '../../store/task-storage.js';
 import type {
   CatalogToVerify,
@@ -17,6 +17,7 @@ import { isCommitAwaited, isDraining } from '../migration/migration-view.js';
 import { followedCatalog, type FollowedEntry } from './followed-collections.js';
 import type { SyncPipeline } from './sync-pipeline.js';
 import { type TaskChoice, taskCollection } from './task-collections.js';
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 
 /** A part with fewer bytes costs more than it gains. */
 const partBytesMin = 32 * 2 ** 20;
@@ -132,7 +133,7 @@ export class VerificationCatalog {
       key: `${copy}@${notBefore}`,
       copy,
       copyTasks: source.shardIds.filter((id) => taskCollection(followed, id, source, choice) !== null),
-      namespace: namespaceOf(entry),
+      namespace: shownName(entry),
       on: { source: { database: entry.database, name: entry.name }, destination: choice.remap.toDestination(entry) },
       unordered: isUnordered(entry),
       capped: entry.options.capped === true,

@@ -1,16 +1,17 @@
-import type { CopyOrderReason } from '@convoy/api/contract/copy-order';
 import { compareRaw } from '../../bson/order.js';
 import { findValue, maxKey, minKey } from '../../bson/scan.js';
 import { ChunkMap, type KeySource, shardKeyFields } from '../../bson/shard-key.js';
 import { cappedWithFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../../catalog/namespace-remap.js';
 import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
-import { isCollated, taskBoundsOf } from '../../catalog/task-bounds.js';
+import { isClustered, isCollated, taskBoundsOf } from '../../catalog/task-bounds.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
+import { seriesOf } from '../../cluster/time-series.js';
 import type { OrderWish } from '../../copy/plan-copy.js';
 import { type IdRange, wholeRange } from '../../store/partition.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { FollowedEntry } from './followed-collections.js';
+import type { CopyOrderReason } from '@convoy/api/contract/copy-order';
 
 /** A collection of a sync task, with what its copy plan needs. */
 export interface TaskCollection {
@@ -91,7 +92,7 @@ function orderWish(entry: CatalogEntry, described: DescribedCollection, { order 
 }
 
 function orderObstacle(
-  { options }: CatalogEntry,
+  { name, options }: CatalogEntry,
   { documentFilter, collated }: DescribedCollection,
   { readsPrimary }: OrderChoice,
 ): CopyOrderReason | null {
@@ -99,7 +100,7 @@ function orderObstacle(
   // A read that seldom finds a document may take longer than the history lasts, and has no position until then.
   if (documentFilter !== undefined) return 'documentFilter';
   if (collated) return 'collation';
-  return options.clusteredIndex === undefined ? null : 'clustered';
+  return isClustered({ name, options }) ? 'clustered' : null;
 }
 
 function holdsDocuments(entry: CatalogEntry, shardId: string, source: ClusterClient): boolean {
@@ -189,6 +190,8 @@ function describe({ entry, notBefore }: FollowedEntry, source: ClusterClient, ch
     destination: choice.remap.toDestination(entry),
     notBefore,
     capped: entry.options.capped === true,
+    clustered: isClustered(entry),
+    isSeries: seriesOf(entry.name) !== null,
     documentBytes: entry.documentCount > 0 ? entry.sizeBytes / entry.documentCount : 0,
     collated: isCollated(entry),
     documentFilter,

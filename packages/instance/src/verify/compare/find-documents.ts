@@ -6,6 +6,8 @@ import { timestampOf } from '../../cluster/cluster-time.js';
 import { commandBytesMax, partsWithin } from '../../cluster/driver/write-command.js';
 import type { Namespace, ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { documentDigest, joinedDigest } from './compare-documents.js';
+import { mapBounded } from '../../async/together.js';
+import { seriesOf } from '../../cluster/time-series.js';
 import type { KnownTimes, Side, Sides } from './sides.js';
 
 /** What one side has of an `_id`. */
@@ -53,6 +55,8 @@ export function lookupsOn(
   return { source: on('source'), destination: on('destination') };
 }
 
+/** Point reads at the same time, of buckets of a time series: they have no index of `_id`s, but lie in their order. */
+const pointReadsParallel = 8;
 /** Bytes of the replies whose documents stay in memory; the documents of a single `_id` always do. */
 const keptBytesMax = 8 * 2 ** 20;
 
@@ -70,7 +74,11 @@ export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Pro
   const byName = new Map(ids.map((id) => [lookupName(id), id]));
   const groups = new Map([...byName.keys()].map((name) => [name, new DocumentGroup()]));
   let readBytes = 0;
-  for (const part of partsWithin(byName.values(), ({ bytes }) => bytes.length, commandBytesMax)) {
+  const parts =
+    seriesOf(deps.collection) === null
+      ? partsWithin(byName.values(), ({ bytes }) => bytes.length, commandBytesMax)
+      : [...byName.values()].map((id) => [id]);
+  await mapBounded([...parts], seriesOf(deps.collection) === null ? 1 : pointReadsParallel, async (part) => {
     const names = new Set(part.map(lookupName));
     const command = { ...findCommand(deps), ...matchingAll(deps.filter, idFilter(part)) };
     const cursor = await client.openCursor(database, command, { signal });
@@ -82,7 +90,7 @@ export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Pro
       }
       readBytes += batch.bytes;
     }
-  }
+  });
   return new Map([...groups].map(([name, group]) => [name, group.found()]));
 }
 

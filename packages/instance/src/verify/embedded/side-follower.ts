@@ -251,6 +251,7 @@ export class TouchedStream {
       signal,
       allChangesForCluster: true,
       version,
+      timeSeries: true,
       pipeline: [
         { $match: { operationType: { $in: ['insert', 'update', 'replace', 'delete'] }, ...this.#onlyNames() } },
         { $project: { ns: 1, documentKey: 1, clusterTime: 1 } },

@@ -1,10 +1,10 @@
+import { shownName } from '../../cluster/time-series.js';
 import { createHash } from 'node:crypto';
 import type { Binary, Document, Timestamp } from 'mongodb';
 import type { Clock } from '../../async/clock.js';
 import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/sent-value.js';
 import { encodeUtf8 } from '../../bson/utf8.js';
-import { namespaceOf } from '../../catalog/namespace.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { LastingDifferences } from '../../store/task-record.js';
 import { lookupName } from '../compare/find-documents.js';
@@ -47,7 +47,7 @@ export function storedMismatch(
   return {
     _id: mismatchName(collection.key, id),
     key: collection.key,
-    ...namedOnBothSides(collection.namespace, namespaceOf(collection.on.destination)),
+    ...namedOnBothSides(collection.namespace, shownName(collection.on.destination)),
     id: storedValue(id),
     kind,
     paths,

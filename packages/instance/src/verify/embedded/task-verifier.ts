@@ -1,8 +1,8 @@
+import { shownName } from '../../cluster/time-series.js';
 import { codeOf } from '../../cluster/failure.js';
 import { Condition, SerialQueue } from '../../async/waiting.js';
 import type { LastingDifferences } from '../../store/task-record.js';
 import { runTogether } from '../../async/together.js';
-import { namespaceOf } from '../../catalog/namespace.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
 import { type KnownTimes, knownTimes, latest, noTimes, type Side, type Sides } from '../compare/sides.js';
 import { lookupsOn } from '../compare/find-documents.js';
@@ -173,8 +173,7 @@ export class TaskVerifier {
     for (const { collection, plan } of this.store.streamed) {
       if (!collection.capped || plan === null) continue;
       const lookups = lookupsOn(this.deps, collection.on, latest([times, plan.times]), signal);
-      if (!(await inSameInsertionOrder(lookups, this.deps.retrying)))
-        found.push(namespaceOf(collection.on.destination));
+      if (!(await inSameInsertionOrder(lookups, this.deps.retrying))) found.push(shownName(collection.on.destination));
     }
     return found;
   }

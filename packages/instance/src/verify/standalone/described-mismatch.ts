@@ -1,7 +1,7 @@
+import { shownName } from '../../cluster/time-series.js';
 import { BSON } from 'mongodb';
 import { isSendable } from '../../bson/id.js';
 import { losslessValue } from '../../bson/sent-value.js';
-import { namespaceOf } from '../../catalog/namespace.js';
 import type { RawValue } from '../../bson/scan.js';
 import type { Mismatch, Suspect } from '../compare/check-again.js';
 import type { MismatchKind, PathDifference } from '../compare/compare-documents.js';
@@ -33,7 +33,7 @@ export function describeMismatch(
   { kind, id, paths, firstSeen_ms, lastSeen_ms, looks }: Mismatch,
 ): DescribedMismatch {
   const times = { firstSeen: new Date(firstSeen_ms).toISOString(), lastSeen: new Date(lastSeen_ms).toISOString() };
-  const named = namedOnBothSides(namespaceOf(collection), namespaceOf(collection.destination));
+  const named = namedOnBothSides(shownName(collection), shownName(collection.destination));
   return { ...named, kind, _id: idJson(id), paths, ...times, looks, proven: true };
 }
 

@@ -107,19 +107,6 @@ describe('filters', () => {
   });
 });
 
-describe('the source', () => {
-  it('refuses time-series collections until they are excluded', async () => {
-    await fixture.cluster0.client.db('metrics').createCollection('cpu', { timeseries: { timeField: 't' } });
-    const refusal = { status: 422, error: 'timeSeriesNotSupported', says: /metrics\.cpu/ } as const;
-    await refusesThenAccepts(
-      fixture,
-      startBody(),
-      refusal,
-      startBody({ excludeNamespaces: [{ database: 'metrics' }] }),
-    );
-  });
-});
-
 describe('the destination', () => {
   it('refuses documents in a namespace to come until they are dropped', async () => {
     await fixture.cluster1.client.db('shop').collection('orders').insertOne({ secret: 'not to be shown' });

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { documentsOf } from './equal-databases.js';
+import { needs } from '../../../../../e2e/requirements.js';
 
 let fixture: Fixture;
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 afterEach(() => fixture.clear());
 
-async function storedFunctions(): Promise<Collection<{ _id: string; value: Code }>> {
+async function storedFunctions(fixture: Fixture): Promise<Collection<{ _id: string; value: Code }>> {
   const functions = fixture.cluster0.client.db('shop').collection<{ _id: string; value: Code }>('system.js');
   await functions.insertMany([
     { _id: 'double', value: new Code('function (x) { return 2 * x; }') },
@@ -23,7 +24,7 @@ async function storedFunctions(): Promise<Collection<{ _id: string; value: Code 
 }
 
 it('functions that are stored in system.js are copied', async () => {
-  await storedFunctions();
+  await storedFunctions(fixture);
   await using instance = await fixture.startInstance();
   await instance.migrate(startBody());
   const copied = await documentsOf(fixture.cluster1.client, 'shop', 'system.js', false);
@@ -31,23 +32,40 @@ it('functions that are stored in system.js are copied', async () => {
   expect(copied).toEqual(await documentsOf(fixture.cluster0.client, 'shop', 'system.js', false));
 });
 
-it.each([
+type Functions = Collection<{ _id: string; value: Code }>;
+
+const changes = [
   [
     'changed',
-    (functions: Collection<{ _id: string; value: Code }>) =>
+    (functions: Functions) =>
       functions.updateOne({ _id: 'double' }, { $set: { value: new Code('function (x) { return x + x; }') } }),
   ],
-  [
-    'added',
-    (functions: Collection<{ _id: string; value: Code }>) =>
-      functions.insertOne({ _id: 'new', value: new Code('function () {}') }),
-  ],
-  ['removed', (functions: Collection<{ _id: string; value: Code }>) => functions.deleteOne({ _id: 'double' })],
-])(
-  'a function that is %s after its copy, which no change stream shows, is found at the commit',
+  ['added', (functions: Functions) => functions.insertOne({ _id: 'new', value: new Code('function () {}') })],
+  ['removed', (functions: Functions) => functions.deleteOne({ _id: 'double' })],
+] as const;
+
+it.each(changes)(
+  'a function that is %s after its copy is followed (servers from 6.0)',
+  needs({ version: [6, 0] }),
   async (_what, change) => {
-    const functions = await storedFunctions();
+    const functions = await storedFunctions(fixture);
     await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await change(functions);
+    await instance.commitWhenOffered();
+    expect(await documentsOf(fixture.cluster1.client, 'shop', 'system.js', false)).toEqual(
+      await documentsOf(fixture.cluster0.client, 'shop', 'system.js', false),
+    );
+  },
+);
+
+it.each(changes)(
+  'a function that is %s after its copy, which no change stream shows before 6.0, is found at the commit',
+  async (_what, change) => {
+    await using older = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1: '5.0' });
+    const functions = await storedFunctions(older);
+    await using instance = await older.startInstance();
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
     await change(functions);

@@ -1,79 +1,224 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { Fixture } from '../contract/fixture.js';
+import type { Db, Document } from 'mongodb';
+import { expect, it } from 'vitest';
+import { Fixture, readsShards, type Shape, type Side } from '../contract/fixture.js';
 import { refuses, startBody } from '../contract/start-conditions.js';
+import { needs } from '../../../../../e2e/requirements.js';
 
-let fixture: Fixture;
+const releases = { cluster0: '8.0', cluster1: '8.0' } as const;
+const begin_ms = Date.UTC(2026, 0, 1);
+const at = (second: number): Date => new Date(begin_ms + second * 1_000);
+const sensors = 10;
+/** Of a time series whose measurements are old: servers delete none of them. */
+const longAge_seconds = 3_000_000_000;
 
-beforeAll(async () => {
-  fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: '6.0', cluster1: '6.0' });
-});
-
-afterAll(() => fixture.close());
-afterEach(() => fixture.clear());
-
-async function makeSeries(): Promise<void> {
-  await fixture.cluster0.client
-    .db('shop')
-    .createCollection('readings', { timeseries: { timeField: 'at', metaField: 'sensor' } });
+/** One measurement of each sensor for each second. */
+async function measure(db: Db, from_seconds: number, to_seconds: number): Promise<void> {
+  for (let second = from_seconds; second < to_seconds; second += 1)
+    await db
+      .collection('readings')
+      .insertMany(Array.from({ length: sensors }, (_, sensor) => ({ at: at(second), sensor, value: second + sensor })));
 }
 
-it('time series are refused until they are excluded', async () => {
-  await fixture.cluster0.client.db('shop').collection('orders').insertOne({});
-  await makeSeries();
-  await using instance = await fixture.startInstance();
-  await refuses(fixture, instance, startBody(), {
-    status: 422,
-    error: 'timeSeriesNotSupported',
-    says: /shop\.readings.*Exclude them/,
-  });
-  await instance.migrate(startBody({ excludeNamespaces: [{ database: 'shop', collections: ['readings'] }] }));
-  const migrated = await fixture.cluster1.client.db('shop').listCollections().toArray();
-  expect(migrated.map(({ name }) => name)).toEqual(['orders']);
-});
+const measurements = (db: Db, name: string): Promise<Document[]> =>
+  db
+    .collection(name)
+    .find({}, { projection: { _id: 0 } })
+    .sort({ at: 1, when: 1, sensor: 1, n: 1 })
+    .toArray();
 
-it('a time series that appears during the migration is left out with a warning, which also names views', async () => {
-  const shop = fixture.cluster0.client.db('shop');
-  await shop.collection<{ _id: number }>('orders').insertOne({ _id: 1 });
-  await using instance = await fixture.startInstance();
-  await instance.accepted('start', startBody());
-  await instance.untilCanCommit();
-  await makeSeries();
-  await shop.createCollection('latest', { viewOn: 'readings', pipeline: [{ $limit: 1 }] });
-  await shop.collection<{ _id: number }>('orders').insertOne({ _id: 2 });
-  await expect
-    .poll(async () => (await instance.progress()).warnings)
-    .toContainEqual({
-      name: 'timeSeriesLeftOut',
-      description: expect.stringMatching(/shop\.readings\. .*views lack .*shop\.latest\..*mongodump/) as unknown,
+const buckets = (db: Db, name: string): Promise<Document[]> =>
+  db.collection(`system.buckets.${name}`).find({}, { raw: false }).sort({ _id: 1 }).toArray();
+
+async function definitions(db: Db): Promise<unknown[]> {
+  const listed = await db.listCollections<{ name: string; type: string; options: Document }>().toArray();
+  const shown = listed.filter(({ name }) => name !== 'system.views' && name !== 'system.buckets.readings');
+  return shown.map(({ name, type, options }) => ({ name, type, options })).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Expects the same measurements, and the same buckets to the byte. */
+async function expectEqualSeries(source: Db, destination: Db, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    expect(await measurements(destination, name)).toEqual(await measurements(source, name));
+    expect(await buckets(destination, name)).toEqual(await buckets(source, name));
+    expect((await buckets(destination, name)).length).toBeGreaterThan(0);
+  }
+}
+
+/** Shards the readings, with a part on each of two shards. */
+async function shardReadings(side: Side, key: Document, middle: Document, moved: Document): Promise<void> {
+  const admin = side.client.db('admin');
+  await admin.command({ shardCollection: 'plant.readings', key });
+  await admin.command({ split: 'plant.system.buckets.readings', middle });
+  const shards = await side.client.db('config').collection<{ _id: string }>('shards').find().toArray();
+  const [row] = await side.client
+    .db('config')
+    .collection<{ _id: string; primary: string }>('databases')
+    .find({ _id: 'plant' })
+    .toArray();
+  const other = shards.find(({ _id }) => _id !== row?.primary)?._id;
+  await admin.command({ moveChunk: 'plant.system.buckets.readings', find: moved, to: other });
+}
+
+const byMeta = [{ sensor: 1 }, { meta: 5 }, { meta: 7 }] as const;
+const byMetaAndTime = [
+  { sensor: 1, at: 1 },
+  { meta: 5, 'control.min.at': at(60) },
+  { meta: 7, 'control.min.at': at(0) },
+] as const;
+const byTime = [{ at: 1 }, { 'control.min.at': at(7_200) }, { 'control.min.at': at(9_000) }] as const;
+
+type Case = [string, Shape, Shape, readonly [Document, Document, Document] | null, object];
+const two = { shards: 2 } as const;
+const cases: Case[] = [
+  ['of replica sets', 'replicaSet', 'replicaSet', null, {}],
+  ['unsharded, through routers', two, two, null, {}],
+  ['sharded by meta, through routers', two, two, byMeta, {}],
+  ['sharded by meta and time, read from the shards', two, two, byMetaAndTime, readsShards],
+  ['sharded by time, onto fewer shards', two, { shards: 1 }, byTime, {}],
+];
+
+it.each(cases)(
+  'time series %s move by their buckets, while they are written (servers from 6.0)',
+  { timeout: 300_000, ...needs({ version: [6, 0] }) },
+  async (_, from, to, sharded, settings) => {
+    await using fixture = await Fixture.open(from, to, { ...releases, withUsers: settings === readsShards });
+    const source = fixture.cluster0.client.db('plant');
+    await source.createCollection('readings', {
+      timeseries: { timeField: 'at', metaField: 'sensor' },
+      expireAfterSeconds: longAge_seconds,
     });
-  await instance.untilCanCommit();
-  await instance.accepted('commit');
-  await expect.poll(async () => (await instance.progress()).state).toBe('COMMITTED');
-  expect((await instance.progress()).warnings?.map(({ name }) => name)).toContain('timeSeriesLeftOut');
-  const migrated = fixture.cluster1.client.db('shop');
-  const listed = await migrated.listCollections().toArray();
-  expect(
-    listed
-      .map(({ name }) => name)
-      .filter((name) => !name.startsWith('system.'))
-      .sort(),
-  ).toEqual(['latest', 'orders']);
-  expect(await migrated.collection<{ _id: number }>('orders').distinct('_id')).toEqual([1, 2]);
+    await source.createCollection('plain', { timeseries: { timeField: 'at' } });
+    await source
+      .collection('readings')
+      .createIndexes([{ key: { sensor: 1, value: 1 } }, { key: { value: -1 }, hidden: true }]);
+    await source.createCollection('high', { viewOn: 'readings', pipeline: [{ $match: { value: { $gte: 50 } } }] });
+    if (sharded !== null) await shardReadings(fixture.cluster0, ...sharded);
+    await measure(source, 0, 40);
+    await measure(source, 7_300, 7_320);
+    await source.collection('plain').insertOne({ at: at(1), value: 1 });
+    await using instance = await fixture.startInstance(settings);
+    await instance.accepted('start', startBody());
+    await measure(source, 40, 80);
+    await instance.untilCanCommit();
+    await measure(source, 80, 100);
+    await measure(source, 20, 25);
+    await source.collection('readings').deleteMany({ sensor: 3 });
+    await source.command({ collMod: 'plain', timeseries: { granularity: 'minutes' } });
+    await source.createCollection('late', { timeseries: { timeField: 'when', metaField: 'm' } });
+    await source.collection('late').insertMany([
+      { when: at(1), m: { a: 1 }, n: 1 },
+      { when: at(9_999), m: 'text', n: 2 },
+      { when: at(9_999), n: 3 },
+    ]);
+    await instance.commitWhenOffered();
+    const destination = fixture.cluster1.client.db('plant');
+    await expectEqualSeries(source, destination, ['readings', 'plain', 'late']);
+    expect(await measurements(destination, 'high')).toEqual(await measurements(source, 'high'));
+    expect(await definitions(destination)).toEqual(await definitions(source));
+    const indexes = async (db: Db): Promise<Document[]> =>
+      ((await db.collection('readings').listIndexes().toArray()) as Document[]).sort((a, b) =>
+        a['name'] < b['name'] ? -1 : 1,
+      );
+    expect(await indexes(destination)).toEqual(await indexes(source));
+    const shown = JSON.stringify(await instance.progress());
+    expect(shown).not.toContain('system.buckets');
+    // An application goes on: its server never makes a copied bucket invalid.
+    await measure(destination, 100, 110);
+    expect(await destination.collection('readings').countDocuments()).toBe(
+      (await source.collection('readings').countDocuments()) + 10 * sensors,
+    );
+  },
+);
+
+it(
+  'a time series that is dropped and made again, or replaced by an aggregation, is followed',
+  needs({ version: [6, 0] }),
+  async () => {
+    await using fixture = await Fixture.open('replicaSet', 'replicaSet', releases);
+    const source = fixture.cluster0.client.db('plant');
+    const timeseries = { timeField: 'at', metaField: 'sensor' };
+    for (const name of ['readings', 'gone']) await source.createCollection(name, { timeseries });
+    await measure(source, 0, 20);
+    await source.collection('gone').insertOne({ at: at(0), sensor: 1 });
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await source.collection('readings').drop();
+    await source.collection('gone').drop();
+    await source.createCollection('readings', { timeseries: { ...timeseries, granularity: 'minutes' } });
+    await measure(source, 100, 110);
+    await instance.commitWhenOffered();
+    const destination = fixture.cluster1.client.db('plant');
+    await expectEqualSeries(source, destination, ['readings']);
+    expect(await definitions(destination)).toEqual(await definitions(source));
+  },
+);
+
+it('filter and remap take a time series as one name', needs({ version: [6, 0] }), async () => {
+  await using fixture = await Fixture.open('replicaSet', two, releases);
+  const source = fixture.cluster0.client.db('plant');
+  const timeseries = { timeField: 'at', metaField: 'sensor' };
+  for (const name of ['readings', 'other']) await source.createCollection(name, { timeseries });
+  await measure(source, 0, 20);
+  await using instance = await fixture.startInstance();
+  const chosen = { includeNamespaces: [{ database: 'plant', collections: ['readings'] }] };
+  const documentFilter = [{ database: 'plant', collection: 'readings', filter: { value: 1 } }];
+  await refuses(
+    fixture,
+    instance,
+    startBody({ ...chosen, documentFilter, sharding: { createSupportingIndexes: true, shardingEntries: [] } }),
+    {
+      status: 422,
+      error: 'documentFilterInvalid',
+      says: /time series plant\.readings/,
+    },
+  );
+  await instance.accepted(
+    'start',
+    startBody({
+      ...chosen,
+      namespaceRemap: [
+        { from: { database: 'plant', collection: 'readings' }, to: { database: 'site', collection: 'values' } },
+      ],
+      sharding: {
+        createSupportingIndexes: true,
+        shardingEntries: [{ database: 'plant', collection: 'readings', shardCollection: { key: [{ sensor: 1 }] } }],
+      },
+    }),
+  );
+  await measure(source, 20, 40);
+  await instance.commitWhenOffered();
+  const site = fixture.cluster1.client.db('site');
+  expect(await measurements(site, 'values')).toEqual(await measurements(source, 'readings'));
+  const [row] = await fixture.cluster1.client
+    .db('config')
+    .collection<{ _id: string; key: unknown }>('collections')
+    .find({ _id: 'site.system.buckets.values' })
+    .toArray();
+  expect(row?.key).toEqual({ meta: 1 });
+  expect((await fixture.cluster1.client.db('plant').listCollections().toArray()).length).toBe(0);
 });
 
-it('a view that somebody creates on an excluded time series is named, until it is dropped', async () => {
-  const shop = fixture.cluster0.client.db('shop');
-  await shop.collection<{ _id: number }>('orders').insertOne({ _id: 1 });
-  await makeSeries();
-  await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
-  await instance.accepted('start', startBody({ excludeNamespaces: [{ database: 'shop', collections: ['readings'] }] }));
-  await instance.untilCanCommit();
-  const warned = async () =>
-    (await instance.progress()).warnings?.find(({ name }) => name === 'viewSourceLeftOut')?.description;
-  expect(await warned()).toBeUndefined();
-  await shop.createCollection('latest', { viewOn: 'readings', pipeline: [{ $limit: 1 }] });
-  await expect.poll(warned).toMatch(/excludes .*: shop\.latest \(reads shop\.readings\)\./);
-  await shop.collection('latest').drop();
-  await expect.poll(warned).toBeUndefined();
-  await instance.commitWhenOffered();
-});
+it(
+  'a committed migration with time series can be reversed, with what was measured since',
+  needs({ version: [6, 0] }),
+  async () => {
+    await using fixture = await Fixture.open(two, two, { ...releases, withUsers: true });
+    const source = fixture.cluster0.client.db('plant');
+    await source.createCollection('readings', {
+      timeseries: { timeField: 'at', metaField: 'sensor' },
+      expireAfterSeconds: longAge_seconds,
+    });
+    await shardReadings(fixture.cluster0, ...byMeta);
+    await measure(source, 0, 20);
+    await using instance = await fixture.startInstance();
+    await instance.migrate(startBody({ reversible: true, enableUserWriteBlocking: true }));
+    const destination = fixture.cluster1.client.db('plant');
+    await measure(destination, 20, 40);
+    await instance.accepted('reverse');
+    await measure(destination, 40, 50);
+    await instance.commitWhenOffered();
+    await expectEqualSeries(destination, source, ['readings']);
+    expect(await source.collection('readings').countDocuments()).toBe(50 * sensors);
+  },
+);

@@ -102,6 +102,13 @@ describe('the action of an event', () => {
     expect(actionOf(event, sharded, bounds)).toEqual({ kind: 'reread', reason });
   });
 
+  it('is a re-read for a changed bucket, and exact for a new one', () => {
+    const series = { ...sharded, isSeries: true };
+    expect(actionOf(updateOf(1, 5n, { a: 1 }), series, fresh)).toEqual({ kind: 'reread', reason: 'bucket' });
+    expect(actionOf(insertOf(1, 5n), series, fresh).kind).toBe('insert');
+    expect(actionOf(changeOf(1, 5n, { operation: 'delete' }), series, fresh).kind).toBe('delete');
+  });
+
   it('is exact for deltas after the replay bounds', () => {
     expect(
       actionOf(updateOf(1, 6n, { a: 1 }, { inTransaction: true }), sharded, { watermark: 5n, readEnd: 5n }).kind,

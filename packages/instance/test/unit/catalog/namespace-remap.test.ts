@@ -36,6 +36,8 @@ describe('a namespace on the destination', () => {
   it.each([
     ['shop.items', 'store.items'],
     ['shop.system.js', 'store.system.js'],
+    ['shop.system.buckets.orders', 'archive.system.buckets.purchases'],
+    ['shop.system.buckets.items', 'store.system.buckets.items'],
     ['shop.orders', 'archive.purchases'],
     ['crm.people', 'crm.contacts'],
     ['crm.notes', 'crm.notes'],

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
-import { describeLeftOut } from '../../../src/catalog/unsupported-collections.js';
+import {
+  describeLeftOut,
+  refuseSeriesBetween,
+  refuseUnsupported,
+} from '../../../src/catalog/unsupported-collections.js';
 
 function view(name: string, options: CatalogEntry['options'], database = 'app'): CatalogEntry {
   const size = { sizeBytes: 0, documentCount: 0 };
@@ -18,6 +22,29 @@ test('time series that appeared are named with the views that read them, and no 
   ];
   const description = describeLeftOut({ timeSeries: ['app.series'], catalog });
   expect(description).toMatch(/not migrated: app\.series\. .* read of them: app\.on, app\.with\. .*mongodump/);
+});
+
+const clusters = (...majors: number[]) =>
+  majors.map((major, number) => ({ name: `cluster${number}`, version: [major, 0, 0] as [number, number, number] }));
+const series = { ...view('system.buckets.t', { timeseries: { timeField: 'at' } }), type: 'collection' as const };
+
+test.each([
+  ['releases of one major number', clusters(8, 8), true, null],
+  ['a newer destination without a way back', clusters(6, 8), false, null],
+  ['a newer destination with a way back', clusters(6, 8), true, /app\.t .*reversible false/],
+  ['a release that keeps time series in another form', clusters(8, 9), false, /cluster1 keeps .*app\.t\. Exclude/],
+])('time series between %s', (_, between, reversible, refusal) => {
+  const refuse = () => refuseSeriesBetween([series], between, reversible);
+  if (refusal === null) expect(refuse).not.toThrow();
+  else expect(refuse).toThrow(refusal);
+  expect(() => refuseSeriesBetween([], between, reversible)).not.toThrow();
+});
+
+test('a TTL index of a time series is refused, since it could not be switched on at the commit', () => {
+  const index = { key: new Map([['control.max.at', 1]]), name: 'old', expireAfterSeconds: 60 };
+  const refuse = (name: string) => () => refuseUnsupported({ catalog: [{ ...series, name, indexes: [index] }] });
+  expect(refuse('system.buckets.t')).toThrow(/old of app\.t: servers cannot switch on/);
+  expect(refuse('t')).not.toThrow();
 });
 
 test('without time series there is nothing to say', () => {

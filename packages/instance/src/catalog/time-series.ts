@@ -1,0 +1,70 @@
+import type { Document } from 'mongodb';
+import type { ClusterClient } from '../cluster/node-client.js';
+import { seriesOf } from '../cluster/time-series.js';
+
+import { type KeyPattern, withoutFields } from './namespace.js';
+
+/** Options of buckets that a server makes itself for every time series: they are not the user's. */
+const ownOfBuckets = ['validator', 'validationLevel', 'validationAction', 'clusteredIndex'] as const;
+
+/** The options of a time series, from those that its buckets show. */
+export function seriesOptions(buckets: Document): Document {
+  return withoutFields(buckets, ...ownOfBuckets);
+}
+
+/**
+ * The options `timeseries` in one form: a granularity stands for both numbers that releases show beside it, and
+ * `create` takes either.
+ */
+export function portableSeries(timeseries: Document): Document {
+  return timeseries.granularity === undefined
+    ? timeseries
+    : withoutFields(timeseries, 'bucketMaxSpanSeconds', 'bucketRoundingSeconds');
+}
+
+/** The fields of `collMod` that bring a time series to these options. Its names cannot change. */
+export function seriesChange(timeseries: Document): Document {
+  return withoutFields(portableSeries(timeseries), 'timeField', 'metaField');
+}
+
+/** Prefix of the field of a bucket that holds the lowest value of a field; of the time, it is part of shard keys. */
+const lowestPrefix = 'control.min.';
+
+/**
+ * The shard key that `shardCollection` takes for a time series, from that of its buckets: the value that buckets have
+ * in common is `meta` there, and the time is `control.min.` and its name.
+ */
+export function userShardKey(key: KeyPattern, { timeField, metaField }: Document): KeyPattern {
+  const field = (name: string): string => {
+    if (name === 'meta' || name.startsWith('meta.')) return `${String(metaField)}${name.slice('meta'.length)}`;
+    return name === `${lowestPrefix}${String(timeField)}` ? String(timeField) : name;
+  };
+  return new Map([...key].map(([name, value]) => [field(name), value]));
+}
+
+/** The inverse: the shard key that the buckets of a time series get. */
+export function bucketsShardKey(key: KeyPattern, { timeField, metaField }: Document): KeyPattern {
+  const meta = String(metaField);
+  const field = (name: string): string => {
+    if (metaField !== undefined && (name === meta || name.startsWith(`${meta}.`)))
+      return `meta${name.slice(meta.length)}`;
+    return name === timeField ? `${lowestPrefix}${name}` : name;
+  };
+  return new Map([...key].map(([name, value]) => [field(name), value]));
+}
+
+/** The field of a shard key of buckets that is a time; undefined if none is. */
+export function timeOfShardKey(key: KeyPattern): string | undefined {
+  return [...key.keys()].find((name) => name.startsWith(lowestPrefix));
+}
+
+/**
+ * Whether commands about definitions may state the UUID of a collection: those about a time series go to its name, and
+ * the UUID is that of its buckets.
+ */
+export function checksUuid({ version }: Pick<ClusterClient, 'version'>, name: string): boolean {
+  return version[0] >= checksUuidRelease && seriesOf(name) === null;
+}
+
+/** The first release that refuses a command whose collection is not the intended one. */
+const checksUuidRelease = 6;

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import {
+  bucketsShardKey,
+  checksUuid,
+  portableSeries,
+  seriesChange,
+  seriesOptions,
+  timeOfShardKey,
+  userShardKey,
+} from '../../../src/catalog/time-series.js';
+
+const timeseries = { timeField: 'at', metaField: 'sensor' };
+
+describe('the shard key of a time series', () => {
+  it.each([
+    [{ sensor: 1 }, { meta: 1 }],
+    [{ sensor: 'hashed' }, { meta: 'hashed' }],
+    [{ at: 1 }, { 'control.min.at': 1 }],
+    [
+      { 'sensor.site': 1, at: 1 },
+      { 'meta.site': 1, 'control.min.at': 1 },
+    ],
+  ])('%j is %j of its buckets, and back', (user, buckets) => {
+    const [ofUser, ofBuckets] = [user, buckets].map((key) => new Map<string, unknown>(Object.entries(key)));
+    expect(bucketsShardKey(ofUser ?? new Map(), timeseries)).toEqual(ofBuckets);
+    expect(userShardKey(ofBuckets ?? new Map(), timeseries)).toEqual(ofUser);
+  });
+
+  it('has a time where it ends with one', () => {
+    expect(timeOfShardKey(new Map([['meta', 1]]))).toBe(undefined);
+    expect(timeOfShardKey(new Map([...['meta', 'control.min.at']].map((field) => [field, 1])))).toBe('control.min.at');
+  });
+});
+
+describe('the options of a time series', () => {
+  it('are those of its buckets, without what servers make themselves', () => {
+    const buckets = { validator: new Map(), clusteredIndex: true, timeseries, expireAfterSeconds: 5 };
+    expect(seriesOptions(buckets)).toEqual({ timeseries, expireAfterSeconds: 5 });
+  });
+
+  it('have a granularity, or the numbers that the user chose', () => {
+    const spans = { bucketMaxSpanSeconds: 3600, bucketRoundingSeconds: 60 };
+    expect(portableSeries({ ...timeseries, granularity: 'seconds', ...spans })).toEqual({
+      ...timeseries,
+      granularity: 'seconds',
+    });
+    expect(portableSeries({ ...timeseries, ...spans })).toEqual({ ...timeseries, ...spans });
+  });
+
+  it('change without the names of its fields', () => {
+    expect(seriesChange({ ...timeseries, granularity: 'hours', bucketMaxSpanSeconds: 1 })).toEqual({
+      granularity: 'hours',
+    });
+  });
+});
+
+it('a command about a time series states no UUID: its name is not that of the buckets', () => {
+  expect(checksUuid({ version: [8, 0, 0] }, 'system.buckets.t')).toBe(false);
+  expect(checksUuid({ version: [8, 0, 0] }, 't')).toBe(true);
+  expect(checksUuid({ version: [5, 0, 0] }, 't')).toBe(false);
+});
