@@ -41,7 +41,7 @@ export const reportSchema = z.object({
   clusterIds: z.object({ cluster0: z.string(), cluster1: z.string() }).nullable(),
   /** Digest of this instance's start options; null before the start. */
   optionsDigest: z.string().nullable(),
-  /** Name of the last durable step this instance has reached, or null before the start. */
+  /** The phase of the migration, as its record has it, or null before the start. */
   step: z.string().nullable(),
   /** Current rates: events applied and bytes copied per second. */
   rates: z.object({ copyBytesPerSecond: z.number().nonnegative(), eventsPerSecond: z.number().nonnegative() }),
