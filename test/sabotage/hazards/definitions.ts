@@ -104,7 +104,7 @@ export const definitionHazards: readonly Hazard[] = [
       {
         takesOut: 'the check whether a collection in the way stands for another one',
         file: instance('ddl/destination-collections.ts'),
-        symbol: 'clearName',
+        symbol: 'clearOne',
         find: "if (present.type === 'collection' && deps.pairs.isRecorded(present.uuid)) {",
         replace: "if (present.type === 'timeseries' && deps.pairs.isRecorded(present.uuid)) {",
         tests: [instanceTest('ddl/apply-ddl-change.test.ts', 'never drops a collection that stands for another one')],

@@ -4,8 +4,11 @@ import type { StreamEvent } from './event.js';
 /** Removed entries before the array is cut: cutting every time would move all waiting events. */
 const cutAt = 4096;
 
-/** What streams show of `movePrimary`: of 8.0.10 all three, of 5.0.7 all but the indexes. */
-const shownByMoves: ReadonlySet<string> = new Set(['create', 'createIndexes', 'drop']);
+/**
+ * What streams show of `movePrimary`: of 8.0.10 the first three, of 5.0.7 all but the indexes. Where buckets of time
+ * series are shown, so is that a shard has given away its last chunk.
+ */
+const shownByMoves: ReadonlySet<string> = new Set(['create', 'createIndexes', 'drop', 'migrateLastChunkFromShard']);
 
 /** An event that is read but may not be routed yet. */
 interface EventAhead {

@@ -5,7 +5,7 @@ import {
   deleteStatement,
   DocumentBuilder,
   replaceStatement,
-  type StatementOptions,
+  type ReplaceOptions,
   updateStatement,
 } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
@@ -218,7 +218,8 @@ function* statementsOf(
   { collection, kind, addsFields, items }: Bulk,
   rereadRequests: RereadRequest[],
 ): Generator<{ item: BatchItem; statement: Uint8Array }> {
-  const options: StatementOptions = {
+  const options: ReplaceOptions = {
+    isBucket: collection.isSeries,
     simpleCollation: collection.collated && collection.destinationKey.length > 0,
     ...(kind === 'insert' ? {} : { builder: new DocumentBuilder(statementBuffer_bytes) }),
   };
@@ -235,7 +236,7 @@ function writeKind(kind: Bulk['kind']): RawWrite['kind'] {
   return 'update';
 }
 
-function statementOf({ action }: BatchItem, options: StatementOptions, addsFields: boolean): Uint8Array {
+function statementOf({ action }: BatchItem, options: ReplaceOptions, addsFields: boolean): Uint8Array {
   switch (action.kind) {
     case 'insert':
       return action.document;

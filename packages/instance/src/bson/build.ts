@@ -1,3 +1,4 @@
+import { hasZeroTimestamp } from './sent-value.js';
 import { elementType } from './element-type.js';
 import { bufferOf, type RawElement, RawValue } from './scan.js';
 import { encodeUtf8 } from './utf8.js';
@@ -176,11 +177,29 @@ function withCollation(builder: DocumentBuilder, options: StatementOptions): Buf
   return builder.finish();
 }
 
+/** How a document is replaced. */
+export interface ReplaceOptions extends StatementOptions {
+  /**
+   * The document is a bucket of a time series, and goes as a plain replacement (`{q, u: document, upsert}`). Servers
+   * log a pipeline as a difference where that is shorter, and members take one of a time series without looking whether
+   * a field is there already. A bucket has no field that a plain replacement would change but a `Timestamp(0,0)` as its
+   * `meta`.
+   */
+  readonly isBucket?: boolean | undefined;
+}
+
 /**
  * `{q: filter, u: [{$replaceWith: {$literal: document}}], upsert: true}`: replaces a document with exactly these bytes.
  * Keeps `Timestamp(0,0)` and field names with dots and dollars. Inserts a missing document unless `upsert` is false.
  */
-export function replaceStatement(filter: Uint8Array, document: Uint8Array, options: StatementOptions = {}): Buffer {
+export function replaceStatement(filter: Uint8Array, document: Uint8Array, options: ReplaceOptions = {}): Buffer {
+  if (options.isBucket === true && !hasZeroTimestamp(document)) {
+    const plain = builderFor(options, filter.length + document.length)
+      .document('q', filter)
+      .document('u', document)
+      .bool('upsert', options.upsert !== false);
+    return withCollation(plain, options);
+  }
   const builder = builderFor(options, filter.length + document.length)
     .document('q', filter)
     .begin('u', elementType.array)

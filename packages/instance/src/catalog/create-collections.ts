@@ -9,7 +9,7 @@ import { type BuildsUnderWay, type IndexBuildProgress, IndexBuilds } from './ind
 import { supportingIndex } from './index-plan.js';
 import { hasAnyDocument, listCollections, type ListedNamespace } from './list-namespaces.js';
 import { type KeyPattern, namespaceOf, sameKey } from './namespace.js';
-import { addZones, findOwnZones, placeChunks, removeOwnZones } from './place-chunks.js';
+import { addZones, canBeZones, findOwnZones, moveRanges, placeChunks, removeOwnZones } from './place-chunks.js';
 import { readConfig } from './read-sharding.js';
 import { namingView } from './views.js';
 import type { Warning } from '@convoy/api/contract/progress';
@@ -186,7 +186,12 @@ async function ensureSharded(
   const namespace = namespaceOf(entry);
   const [row] = await readConfig(destination.router, { find: 'collections', filter: { _id: namespace } }, signal);
   if (row !== undefined && row.dropped !== true && row.unsplittable !== true) {
-    if (sameKey(row.key as KeyPattern, sharding.key)) return;
+    if (sameKey(row.key as KeyPattern, sharding.key)) {
+      // An interrupted attempt may have left chunks of an empty collection where they were made.
+      if (!canBeZones(sharding) && !(await hasAnyDocument(destination.router, entry, signal)))
+        await moveRanges(destination, namespace, sharding.ranges, signal);
+      return;
+    }
     throw new ConvoyError(
       'destinationNotEmpty',
       `The destination has ${namespace} with a different shard key; drop it there.`,

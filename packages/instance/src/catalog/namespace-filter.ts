@@ -49,13 +49,16 @@ export function isReservedDatabase(database: string): boolean {
 /** Collections in which the server builds the result of `$out`, `convertToCapped` or a rename across databases. */
 const TEMPORARY_COLLECTION = /^tmp(?:\.agg_out\.|[A-Za-z0-9]{5}\.(?:convertToCapped|renameCollection)\.?)/;
 
+/** Of buckets that are being resharded: the UUID of the collection follows. */
+const RESHARDED_BUCKETS = /^resharding\.[0-9a-f]{8}-/;
+
 /**
  * Whether a collection is the server's own (`system.views`, temporary collections, …); `system.js` and the buckets of
  * time series hold users' data.
  */
 export function isReservedCollection(collection: string): boolean {
   const series = seriesOf(collection);
-  if (series !== null) return series.startsWith('resharding.') || isReservedCollection(series);
+  if (series !== null) return RESHARDED_BUCKETS.test(series) || isReservedCollection(series);
   return (collection.startsWith('system.') && collection !== 'system.js') || TEMPORARY_COLLECTION.test(collection);
 }
 

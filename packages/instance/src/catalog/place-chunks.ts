@@ -97,37 +97,40 @@ export async function placeChunks(
 }
 
 /** Servers refuse a zone of a time series whose bounds have any time but MinKey (8.0 source). */
-function canBeZones({ key, ranges }: NonNullable<CollectionPlan['sharding']>): boolean {
+export function canBeZones({ key, ranges }: NonNullable<CollectionPlan['sharding']>): boolean {
   const time = timeOfShardKey(key);
   if (time === undefined) return true;
   const isWhole = (bound: Uint8Array): boolean => {
     const at = [...elementsOf(bound)].find(({ name }) => name === time);
-    return at?.type === elementType.minKey || at?.type === elementType.maxKey;
+    return at?.type === elementType.minKey;
   };
   return ranges.every(({ min, max }) => isWhole(min) && isWhole(max));
 }
 
-/** Splits an empty collection at the bounds of its ranges, and moves each to its shard. Safe to repeat. */
-async function moveRanges(
+/** Splits an empty collection at the bounds of its ranges, and moves its chunks to their shards. Safe to repeat. */
+export async function moveRanges(
   destination: ClusterClient,
   namespace: string,
   ranges: readonly DestinationRange[],
   signal: AbortSignal,
 ): Promise<void> {
-  const rows = await readConfig(destination.router, { find: 'collections', filter: { _id: namespace } }, signal);
-  const chunks = await readConfig(
-    destination.router,
-    { find: 'chunks', filter: { uuid: rows[0]?.uuid as unknown } },
-    signal,
-  );
-  const begins = new Set(chunks.map(({ min }) => Buffer.from(min as Uint8Array).toString('base64')));
-  for (const { min } of ranges) {
-    if (begins.has(Buffer.from(min).toString('base64'))) continue;
-    await destination.router.command('admin', { split: namespace, middle: losslessDocument(min) }, { signal });
-  }
-  for (const { min, max, shard } of ranges) {
-    const bounds = [losslessDocument(min), losslessDocument(max)];
-    await destination.router.command('admin', { moveChunk: namespace, bounds, to: shard }, { signal });
+  const { router } = destination;
+  const [row] = await readConfig(router, { find: 'collections', filter: { _id: namespace } }, signal);
+  const readChunks = (): Promise<Document[]> =>
+    readConfig(router, { find: 'chunks', filter: { uuid: row?.uuid as unknown }, sort: { min: 1 } }, signal);
+  const name = (bound: unknown): string => Buffer.from(bound as Uint8Array).toString('base64');
+  const begins = new Set((await readChunks()).map(({ min }) => name(min)));
+  for (const { min } of ranges)
+    if (!begins.has(name(min)))
+      await router.command('admin', { split: namespace, middle: losslessDocument(min) }, { signal });
+  // A hashed key has more chunks than ranges: each chunk belongs to the range that began last.
+  const shards = new Map(ranges.map(({ min, shard }) => [name(min), shard]));
+  let to: string | undefined;
+  for (const { min, max, shard } of await readChunks()) {
+    to = shards.get(name(min)) ?? to;
+    if (to === undefined || to === shard) continue;
+    const bounds = [losslessDocument(min as Uint8Array), losslessDocument(max as Uint8Array)];
+    await router.command('admin', { moveChunk: namespace, bounds, to }, { signal });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../async/clock.js';
 import { mapBounded } from '../async/together.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { seriesOf, seriesRelease, shownName } from '../cluster/time-series.js';
+import { bucketsOf, seriesOf, seriesRelease, shownName } from '../cluster/time-series.js';
 import { listCollections, type ListedNamespace, listNamespaces, readSize } from './list-namespaces.js';
 import type { NamespaceFilter } from './namespace-filter.js';
 import type { Catalog, CatalogEntry, InconsistentIndex } from './namespace.js';
@@ -49,9 +49,16 @@ export async function readCatalogReport(
   const found = read.filter((result) => result !== null);
   return {
     catalog: found.map((result) => result.entry),
-    timeSeries: leavesOut ? listed.filter(({ type }) => type === 'timeseries').map(shownName) : [],
+    timeSeries: listed
+      .filter((row) => row.type === 'timeseries' && (leavesOut || !hasBuckets(listed, row)))
+      .map(shownName),
     inconsistentIndexes: found.flatMap((result) => result.inconsistent),
   };
+}
+
+/** Whether a list has the buckets of a time series: releases after 8.2 keep them in another form. */
+function hasBuckets(listed: readonly ListedNamespace[], { database, name }: ListedNamespace): boolean {
+  return listed.some((row) => row.database === database && row.name === bucketsOf(name));
 }
 
 /**

@@ -19,8 +19,8 @@ export function refuseTimeSeries({ timeSeries }: Pick<CatalogReport, 'timeSeries
   if (timeSeries.length === 0) return;
   throw new ConvoyError(
     'timeSeriesNotSupported',
-    `The source has time-series collections: ${nameSome(timeSeries)}. Before 6.0 change streams do not show their ` +
-      'changes. Exclude them and move them with mongodump and mongorestore, or upgrade the source first.',
+    `The source has time-series collections: ${nameSome(timeSeries)}. Only those of ` +
+      'releases from 6.0 to 8.2 can be migrated. Exclude them and move them with mongodump and mongorestore.',
   );
 }
 
@@ -121,7 +121,7 @@ export function describeLeftOut({ timeSeries, catalog }: Pick<CatalogReport, 'ti
     blind.length === 0 ? '' : `These views lack on the destination what they read of them: ${nameViews(blind)}. `;
   return (
     `Time-series collections were created on the source since the start, and are not migrated: ` +
-    `${nameSome(timeSeries)}. ${views}Before 6.0 change streams do not show their changes. Move them with ` +
+    `${nameSome(timeSeries)}. ${views}Only those of releases from 6.0 to 8.2 are. Move them with ` +
     'mongodump and mongorestore once the writers have stopped.'
   );
 }

@@ -32,3 +32,9 @@ export function shownName({ database, name }: Namespace): string {
  * `kRegexAllCollectionsShowSystemEvents`; 5.0.7 recorded).
  */
 export const seriesRelease = 6;
+
+/** The names under which something is in the way of a collection: a time series also takes the name of its users. */
+export function namesInTheWay(collection: string): readonly string[] {
+  const series = seriesOf(collection);
+  return series === null ? [collection] : [collection, series];
+}

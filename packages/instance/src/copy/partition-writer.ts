@@ -124,9 +124,15 @@ export class PartitionWriter {
 }
 
 /** The statement that writes exactly these bytes, whether or not the document is there. */
-export function upsertStatement(document: Uint8Array, { collated, destinationKey }: SyncedCollection): Uint8Array {
+export function upsertStatement(
+  document: Uint8Array,
+  { collated, destinationKey, isSeries }: SyncedCollection,
+): Uint8Array {
   const filter = fullKeyFilter(document, destinationKey, idOf(document));
-  return replaceStatement(filter, document, { simpleCollation: collated && destinationKey.length > 0 });
+  return replaceStatement(filter, document, {
+    simpleCollation: collated && destinationKey.length > 0,
+    isBucket: isSeries,
+  });
 }
 
 /** The `_id` of a document as a view of its bytes. */

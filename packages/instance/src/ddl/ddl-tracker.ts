@@ -4,7 +4,7 @@ import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { namespaceOf, type Sharding } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { Namespace } from '../cluster/node-client.js';
-import { shownName, userName } from '../cluster/time-series.js';
+import { bucketsOf, seriesOf, shownName, userName } from '../cluster/time-series.js';
 import type { NewDdlEntry } from '../store/ddl-journal.js';
 import { creationOf, type DdlLedger, type FollowedCollection, restartOf } from './ddl-ledger.js';
 import type { DdlEvent } from './ddl-watcher.js';
@@ -202,9 +202,12 @@ export class DdlTracker {
     for (const one of this.#incomplete.values())
       if (one.event.uuid !== uuid && one.first < time && isAt({ database, name }, one.event.to))
         await this.#completeUntil(time, one, signal);
-    const last = this.deps.ledger.followed.at(database, name);
-    const leaving = last === undefined || last.uuid === uuid ? undefined : this.#incomplete.get(last.uuid);
-    if (leaving !== undefined && leaving.first < time) await this.#completeUntil(time, leaving, signal);
+    // A time series and another collection of its users' name exclude each other.
+    for (const each of [name, seriesOf(name) ?? bucketsOf(name)]) {
+      const last = this.deps.ledger.followed.at(database, each);
+      const leaving = last === undefined || last.uuid === uuid ? undefined : this.#incomplete.get(last.uuid);
+      if (leaving !== undefined && leaving.first < time) await this.#completeUntil(time, leaving, signal);
+    }
   }
 
   /** Completes a change that all shards have executed before a later one. Copies that no stream shows count too. */

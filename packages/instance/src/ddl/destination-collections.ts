@@ -6,7 +6,7 @@ import { listCollections, type ListedNamespace } from '../catalog/list-namespace
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { classify, codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { userName } from '../cluster/time-series.js';
+import { namesInTheWay, userName } from '../cluster/time-series.js';
 import { checksUuid } from '../catalog/time-series.js';
 import type { UuidPairs } from '../store/ddl-journal.js';
 
@@ -46,6 +46,10 @@ export async function clearName(
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
+  for (const one of namesInTheWay(name)) await clearOne(deps, database, one, signal);
+}
+
+async function clearOne(deps: LedDestination, database: string, name: string, signal: AbortSignal): Promise<void> {
   const [present] = await listCollections(deps.destination.router, database, signal, name);
   if (present === undefined) return;
   if (present.type === 'collection' && deps.pairs.isRecorded(present.uuid)) {

@@ -10,7 +10,7 @@ import { abandonBuilds, reconcileIndexes } from '../catalog/reconcile-indexes.js
 import { seriesChange } from '../catalog/time-series.js';
 import { namingView } from '../catalog/views.js';
 import { codeOf, isRefusedByDocument, serverErrorCode } from '../cluster/failure.js';
-import { userName } from '../cluster/time-series.js';
+import { shownName, userName } from '../cluster/time-series.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { drop, findByUuid, type LedDestination, meaning } from './destination-collections.js';
 import { isConvoyError } from '@convoy/api/errors/convoy-error';
@@ -194,7 +194,7 @@ export async function reconcileViews(
   signal: AbortSignal,
 ): Promise<void> {
   const wanted = new Map(views.map((plan) => [namespaceOf(plan.entry), plan]));
-  const present = new Map(found.map((entry) => [namespaceOf(entry), entry]));
+  const present = new Map(found.map((entry) => [shownName(entry), entry]));
   for (const [namespace, entry] of present) {
     if (entry.type === 'view' && !wanted.has(namespace)) await drop(deps, entry, signal);
   }

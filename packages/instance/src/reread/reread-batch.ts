@@ -189,7 +189,7 @@ function writings(
     if (collection.capped && !present.has(entry.idClass)) continue;
     for (const document of ownDocuments(collection, documents.get(entry.idClass))) {
       const key = fullKeyOf(collection, document);
-      const statement = replaceStatement(key, document, collationOf(collection));
+      const statement = replaceStatement(key, document, { ...collationOf(collection), isBucket: collection.isSeries });
       if (collection.capped || rereadOfUpsert(statement, document, collection) === null)
         writing.upserts.push({ entry, key, document, statement });
       else writing.inserts.push({ entry, key, document, statement: document });
@@ -202,7 +202,11 @@ function writings(
 function timesOf(collection: SyncedCollection, inserts: readonly Step[]): Step[] {
   return inserts.flatMap((step) => {
     if (step.document === null || !hasZeroTimestamp(step.document)) return [];
-    const statement = replaceStatement(step.key, step.document, { ...collationOf(collection), upsert: false });
+    const statement = replaceStatement(step.key, step.document, {
+      ...collationOf(collection),
+      isBucket: collection.isSeries,
+      upsert: false,
+    });
     return statement.length > statementBytesMax ? [] : [{ ...step, statement }];
   });
 }
@@ -341,14 +345,18 @@ async function readByIds(
   ...[database, command, entries, readTime, signal]: ReadTogether
 ): Promise<SourceReading> {
   if (clustered !== true) return readTogether(client, database, command, entries, readTime, signal);
-  const readings = await mapBounded(entries, pointReadsParallel, (entry) =>
-    readTogether(client, database, command, [entry], readTime, signal),
-  );
-  const documents = new Map(readings.flatMap((reading) => [...reading.documents]));
-  const bytes = [...documents.values()].flat().reduce((sum, { length }) => sum + length, 0);
-  if (bytes > readingBytesMax && entries.length > 1)
-    throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
-  return { documents, readEnd: highestTime([readTime, ...readings.map(({ readEnd }) => readEnd)]) };
+  let bytes = 0;
+  const readings = await mapBounded(entries, pointReadsParallel, async (entry) => {
+    const reading = await readTogether(client, database, command, [entry], readTime, signal);
+    bytes += [...reading.documents.values()].flat().reduce((sum, { length }) => sum + length, 0);
+    if (bytes > readingBytesMax && entries.length > 1)
+      throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
+    return reading;
+  });
+  return {
+    documents: new Map(readings.flatMap((reading) => [...reading.documents])),
+    readEnd: highestTime([readTime, ...readings.map(({ readEnd }) => readEnd)]),
+  };
 }
 
 type ReadTogether = Parameters<typeof readTogether> extends [unknown, ...infer Rest] ? Rest : never;

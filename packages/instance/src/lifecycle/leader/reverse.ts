@@ -133,8 +133,8 @@ const dataAndCollections = [
 const bucketsAndSeries = [
   {
     $match: {
-      operationType: { $in: ['insert', 'update', 'replace', 'delete', 'drop'] },
-      'ns.coll': /^system\.buckets\./,
+      operationType: { $in: ['insert', 'update', 'replace', 'delete', 'drop', 'rename'] },
+      $or: ['ns.coll', 'to.coll'].map((place) => ({ [place]: /^system\.buckets\./ })),
     },
   },
   { $project: { operationType: 1, clusterTime: 1, collectionUUID: 1, ns: 1, to: 1 } },
@@ -206,6 +206,12 @@ export async function checkReverse(check: ReverseCheck): Promise<void> {
     throw new ConvoyError(
       'notReversible',
       'The opening time of the destination is not recorded, so the migration cannot be reversed.',
+    );
+  if (former.version[0] !== next.version[0] && (await check.committed()).some(({ name }) => seriesOf(name) !== null))
+    throw new ConvoyError(
+      'notReversible',
+      `${next.name} is of a newer release, and may have written buckets of time series that ${former.name} does not ` +
+        'know.',
     );
   requireShards(former.name, sourceShards, await shardsOf(runtime, former, signal));
   requireShards(next.name, destinationShards, await shardsOf(runtime, next, signal));

@@ -45,9 +45,15 @@ async function expectEqualSeries(source: Db, destination: Db, names: readonly st
 }
 
 /** Shards the readings, with a part on each of two shards. */
-async function shardReadings(side: Side, key: Document, middle: Document, moved: Document): Promise<void> {
+async function shardReadings(
+  side: Side,
+  key: Document,
+  middle: Document | null,
+  moved: Document | null,
+): Promise<void> {
   const admin = side.client.db('admin');
   await admin.command({ shardCollection: 'plant.readings', key });
+  if (middle === null) return;
   await admin.command({ split: 'plant.system.buckets.readings', middle });
   const shards = await side.client.db('config').collection<{ _id: string }>('shards').find().toArray();
   const [row] = await side.client
@@ -67,13 +73,14 @@ const byMetaAndTime = [
 ] as const;
 const byTime = [{ at: 1 }, { 'control.min.at': at(7_200) }, { 'control.min.at': at(9_000) }] as const;
 
-type Case = [string, Shape, Shape, readonly [Document, Document, Document] | null, object];
+type Case = [string, Shape, Shape, readonly [Document, Document | null, Document | null] | null, object];
 const two = { shards: 2 } as const;
 const cases: Case[] = [
   ['of replica sets', 'replicaSet', 'replicaSet', null, {}],
   ['unsharded, through routers', two, two, null, {}],
   ['sharded by meta, through routers', two, two, byMeta, {}],
   ['sharded by meta and time, read from the shards', two, two, byMetaAndTime, readsShards],
+  ['sharded by meta and time in one chunk, through routers', two, two, [{ sensor: 1, at: 1 }, null, null], {}],
   ['sharded by time, onto fewer shards', two, { shards: 1 }, byTime, {}],
 ];
 
@@ -220,5 +227,31 @@ it(
     await instance.commitWhenOffered();
     await expectEqualSeries(destination, source, ['readings']);
     expect(await source.collection('readings').countDocuments()).toBe(50 * sensors);
+  },
+);
+
+it(
+  'a view that makes room for a time series of its name, and back, is followed',
+  needs({ version: [6, 0] }),
+  async () => {
+    await using fixture = await Fixture.open(two, two, releases);
+    const source = fixture.cluster0.client.db('plant');
+    const timeseries = { timeField: 'at', metaField: 'sensor' };
+    await source.createCollection('base');
+    await source.createCollection('readings', { viewOn: 'base', pipeline: [] });
+    await source.createCollection('other', { timeseries });
+    await source.collection('other').insertOne({ at: at(0), sensor: 1 });
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await source.collection('readings').drop();
+    await source.createCollection('readings', { timeseries });
+    await measure(source, 0, 20);
+    await source.collection('other').drop();
+    await source.createCollection('other', { viewOn: 'base', pipeline: [{ $limit: 1 }] });
+    await instance.commitWhenOffered();
+    const destination = fixture.cluster1.client.db('plant');
+    await expectEqualSeries(source, destination, ['readings']);
+    expect(await definitions(destination)).toEqual(await definitions(source));
   },
 );

@@ -149,6 +149,8 @@ describe('a source that disappears when the opening is decided', () => {
       'nothing is retried any more',
       ({ warnings }) => warnings?.every(({ name }) => name !== 'retrying') ?? false,
     );
-    expect(warned.warnings?.map(({ name }) => name)).toEqual(['sourceNotClosedAgain']);
+    // The leader looks once a minute for what is left behind, such as a balancer that is off on one side alone.
+    const names = warned.warnings?.map(({ name }) => name).filter((name) => name !== 'leftBehind');
+    expect(names).toEqual(['sourceNotClosedAgain']);
   });
 });

@@ -105,6 +105,14 @@ describe('statements', () => {
     );
   });
 
+  test('replace a bucket plainly, which servers log as it is, but for a Timestamp(0,0)', () => {
+    const bucket = BSON.serialize({ _id: 1, meta: 'a' });
+    const plain = { q: { sk: 1, _id: 2 }, u: { _id: 1, meta: 'a' }, upsert: true };
+    bytesEqual(replaceStatement(filter, bucket, { isBucket: true }), BSON.serialize(plain));
+    const zero = BSON.serialize({ _id: 1, meta: new Timestamp({ t: 0, i: 0 }) });
+    expect(replaceStatement(filter, zero, { isBucket: true })).toEqual(replaceStatement(filter, zero));
+  });
+
   test('update by operators or a pipeline, without upsert', () => {
     const operators = BSON.serialize({ $set: { a: 1 } });
     bytesEqual(

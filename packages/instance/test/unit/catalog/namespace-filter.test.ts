@@ -14,12 +14,18 @@ describe('compileNamespaceFilter', () => {
     expect(filter.includes('shop', 'system.js')).toBe(true);
     for (const database of ['admin', 'config', 'local', 'convoy_metadata'])
       expect(filter.includes(database, 'c')).toBe(false);
-    const reserved = ['system.views', 'system.profile', 'system.buckets.resharding.1', 'system.buckets.tmp.agg_out.1'];
+    const reserved = [
+      'system.views',
+      'system.profile',
+      'system.buckets.resharding.0123abcd-ef01',
+      'system.buckets.tmp.agg_out.1',
+    ];
     for (const name of reserved) expect(filter.includes('shop', name)).toBe(false);
   });
 
   it('includes the buckets of a time series with it, under its name', () => {
     expect(filterOf([]).includes('shop', 'system.buckets.t')).toBe(true);
+    expect(filterOf([]).includes('shop', 'system.buckets.resharding.metrics')).toBe(true);
     const named = filterOf([{ database: 'shop', collections: ['t'] }]);
     expect(named.includes('shop', 'system.buckets.t')).toBe(true);
     expect(named.includes('shop', 'system.buckets.u')).toBe(false);
