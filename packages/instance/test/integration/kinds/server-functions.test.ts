@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { documentsOf } from './equal-databases.js';
+import { sampled } from '../../../../../test/seed.js';
 import { needs } from '../../../../../e2e/requirements.js';
 
 let fixture: Fixture;
@@ -60,7 +61,7 @@ it.each(changes)(
   },
 );
 
-it.each(changes)(
+it.each(sampled(changes))(
   'a function that is %s after its copy, which no change stream shows before 6.0, is found at the commit',
   async (_what, change) => {
     await using older = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1: '5.0' });

@@ -2,6 +2,7 @@ import type { Db, Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { Fixture, readsShards, type Shape, type Side } from '../contract/fixture.js';
 import { refuses, startBody } from '../contract/start-conditions.js';
+import { sampled } from '../../../../../test/seed.js';
 import { needs } from '../../../../../e2e/requirements.js';
 
 const releases = { cluster0: '8.0', cluster1: '8.0' } as const;
@@ -84,7 +85,7 @@ const cases: Case[] = [
   ['sharded by time, onto fewer shards', two, { shards: 1 }, byTime, {}],
 ];
 
-it.each(cases)(
+it.each(sampled(cases))(
   'time series %s move by their buckets, while they are written (servers from 6.0)',
   { timeout: 300_000, ...needs({ version: [6, 0] }) },
   async (_, from, to, sharded, settings) => {
