@@ -1,6 +1,6 @@
-import { shownName } from '../cluster/time-series.js';
 import { createHmac, randomBytes } from 'node:crypto';
 import type { HotDocument as ReportedHotDocument } from '@convoy/api/contract/hot-documents';
+import { shownName } from '../cluster/time-series.js';
 import type { Clock } from '../async/clock.js';
 import type { ByteBudget } from '../async/waiting.js';
 import { idClass } from '../bson/id.js';

@@ -193,23 +193,18 @@ export interface ReplaceOptions extends StatementOptions {
  * Keeps `Timestamp(0,0)` and field names with dots and dollars. Inserts a missing document unless `upsert` is false.
  */
 export function replaceStatement(filter: Uint8Array, document: Uint8Array, options: ReplaceOptions = {}): Buffer {
-  if (options.isBucket === true && !hasZeroTimestamp(document)) {
-    const plain = builderFor(options, filter.length + document.length)
-      .document('q', filter)
-      .document('u', document)
-      .bool('upsert', options.upsert !== false);
-    return withCollation(plain, options);
-  }
-  const builder = builderFor(options, filter.length + document.length)
-    .document('q', filter)
-    .begin('u', elementType.array)
-    .begin('0')
-    .begin('$replaceWith')
-    .document('$literal', document)
-    .end()
-    .end()
-    .end()
-    .bool('upsert', options.upsert !== false);
+  const builder = builderFor(options, filter.length + document.length).document('q', filter);
+  if (options.isBucket === true && !hasZeroTimestamp(document)) builder.document('u', document);
+  else
+    builder
+      .begin('u', elementType.array)
+      .begin('0')
+      .begin('$replaceWith')
+      .document('$literal', document)
+      .end()
+      .end()
+      .end();
+  builder.bool('upsert', options.upsert !== false);
   return withCollation(builder, options);
 }
 

@@ -1,3 +1,5 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 import { classify, codeOf, failureName, isRefusedByDocument, serverErrorCode } from '../cluster/failure.js';
 import type { CallOptions, NodeClient } from '../cluster/node-client.js';
 import { shownName, userName } from '../cluster/time-series.js';
@@ -7,8 +9,6 @@ import { neededIndex, type SkippedIndex, skippedIndexOf } from './index-plan.js'
 import { buildSpecification, TTL_OFF_SECONDS } from './index-spec.js';
 import { withoutFields, canonicalText, namespaceOf } from './namespace.js';
 import { presentIndexes, type PresentIndexes } from './read-indexes.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 
 /** The cluster on which indexes are built, and the caller's limits. */
 export interface IndexBuilding {

@@ -1,8 +1,8 @@
+import type { Warning } from '@convoy/api/contract/progress';
+import type { Document } from 'mongodb';
 import { shownName } from '../cluster/time-series.js';
 import { canonicalText, type CatalogEntry, withoutFields } from './namespace.js';
 import { portableSeries } from './time-series.js';
-import type { Warning } from '@convoy/api/contract/progress';
-import type { Document } from 'mongodb';
 
 /** Options of `create` that mean the same on every cluster. Others belong to one server's storage or history. */
 const PORTABLE_OPTIONS: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
-import { shownName } from '../cluster/time-series.js';
 import type { Document, Timestamp } from 'mongodb';
+import { shownName } from '../cluster/time-series.js';
 import { optionDifferences } from './collection-options.js';
 import {
   canonicalText,

@@ -1,3 +1,6 @@
+import type { Warning } from '@convoy/api/contract/progress';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
@@ -12,9 +15,6 @@ import { type KeyPattern, namespaceOf, sameKey } from './namespace.js';
 import { addZones, canBeZones, findOwnZones, moveRanges, placeChunks, removeOwnZones } from './place-chunks.js';
 import { readConfig } from './read-sharding.js';
 import { namingView } from './views.js';
-import type { Warning } from '@convoy/api/contract/progress';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 
 /** Collections created concurrently: DDL takes locks on the config servers, so a larger number does not help. */
 const COLLECTIONS_PARALLEL = 4;

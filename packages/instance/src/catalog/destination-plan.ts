@@ -1,3 +1,7 @@
+import type { Warning } from '@convoy/api/contract/progress';
+import type { Sharding as ShardingRequest, ShardingEntry } from '@convoy/api/contract/sharding';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 import type { ClusterClient, Namespace } from '../cluster/node-client.js';
 import { shownName, userName } from '../cluster/time-series.js';
 import { portableOptions } from './collection-options.js';
@@ -15,10 +19,6 @@ import type { NamespaceFilter } from './namespace-filter.js';
 import type { NamespaceRemap } from './namespace-remap.js';
 import { type Catalog, type CatalogEntry, isKeyPrefix, type KeyPattern, keyPattern } from './namespace.js';
 import { bucketsShardKey } from './time-series.js';
-import type { Warning } from '@convoy/api/contract/progress';
-import type { Sharding as ShardingRequest, ShardingEntry } from '@convoy/api/contract/sharding';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 
 /** Everything needed to create one collection or view on the destination. */
 export interface CollectionPlan {

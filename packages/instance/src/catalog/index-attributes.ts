@@ -1,6 +1,6 @@
-import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { type Document, MongoServerError } from 'mongodb';
+import { shownName } from '../cluster/time-series.js';
 import { mapBounded } from '../async/together.js';
 import { encodeValue, type RawValue } from '../bson/scan.js';
 import { codeOf, serverErrorCode } from '../cluster/failure.js';

@@ -1,3 +1,7 @@
+import { createHash } from 'node:crypto';
+import type { Warning } from '@convoy/api/contract/progress';
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import type { Document } from 'mongodb';
 import { failureName } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { shownName } from '../cluster/time-series.js';
@@ -13,10 +17,6 @@ import {
   withoutFields,
 } from './namespace.js';
 import { isCollated } from './task-bounds.js';
-import type { Warning } from '@convoy/api/contract/progress';
-import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { Document } from 'mongodb';
-import { createHash } from 'node:crypto';
 
 /** One index of a collection on the destination. The `_id` index needs no plan: it always exists. */
 export interface IndexPlan {

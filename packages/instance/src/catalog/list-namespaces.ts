@@ -1,3 +1,6 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { LISTED_COLLECTIONS_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import { codeOf, invalidViewCode } from '../cluster/failure.js';
 import type { NodeClient } from '../cluster/node-client.js';
@@ -6,9 +9,6 @@ import { seriesOf, userName } from '../cluster/time-series.js';
 import { decodeListedCollection, uuidHex } from './catalog-bytes.js';
 import { compileNamespaceFilter, type NamespaceFilter } from './namespace-filter.js';
 import { seriesOptions } from './time-series.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { LISTED_COLLECTIONS_MAX, type PublishedDetails } from '@convoy/api/fleet/published-details';
-import type { Document } from 'mongodb';
 
 /** Databases listed concurrently: enough to hide the round trips, little load for a router. */
 const DATABASES_PARALLEL = 8;

@@ -1,10 +1,10 @@
-import { seriesOf, userName } from '../cluster/time-series.js';
 import { type DocumentFilter, filterText } from '@convoy/api/contract/document-filter';
 import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON, type Document } from 'mongodb';
 import { RE2JS } from 're2js';
+import { seriesOf, userName } from '../cluster/time-series.js';
 
 /** Decides which collections a migration includes, and which of their documents. Fixed after start. */
 export interface NamespaceFilter {
@@ -49,8 +49,13 @@ export function isReservedDatabase(database: string): boolean {
 /** Collections in which the server builds the result of `$out`, `convertToCapped` or a rename across databases. */
 const TEMPORARY_COLLECTION = /^tmp(?:\.agg_out\.|[A-Za-z0-9]{5}\.(?:convertToCapped|renameCollection)\.?)/;
 
-/** Of buckets that are being resharded: the UUID of the collection follows. */
-const RESHARDED_BUCKETS = /^resharding\.[0-9a-f]{8}-/;
+/** The UUID of the collection follows; of a time series, a user's name may begin like that too. */
+const RESHARDING_COPY = /^system\.(?:resharding\.|buckets\.resharding\.[0-9a-f]{8}-)/;
+
+/** Whether a collection is the copy that a server fills while it reshards another one. */
+export function isReshardingCopy(collection: string): boolean {
+  return RESHARDING_COPY.test(collection);
+}
 
 /**
  * Whether a collection is the server's own (`system.views`, temporary collections, …); `system.js` and the buckets of
@@ -58,7 +63,7 @@ const RESHARDED_BUCKETS = /^resharding\.[0-9a-f]{8}-/;
  */
 export function isReservedCollection(collection: string): boolean {
   const series = seriesOf(collection);
-  if (series !== null) return RESHARDED_BUCKETS.test(series) || isReservedCollection(series);
+  if (series !== null) return isReshardingCopy(collection) || isReservedCollection(series);
   return (collection.startsWith('system.') && collection !== 'system.js') || TEMPORARY_COLLECTION.test(collection);
 }
 

@@ -1,10 +1,10 @@
+import { type NamespaceRemap as RemapOption, remapText } from '@convoy/api/contract/namespace-remap';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Namespace } from '../cluster/node-client.js';
 import { bucketsOf, seriesOf, shownName } from '../cluster/time-series.js';
 import { isReservedCollection, isReservedDatabase, type NamespaceFilter } from './namespace-filter.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 import { viewSources } from './views.js';
-import { type NamespaceRemap as RemapOption, remapText } from '@convoy/api/contract/namespace-remap';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /**
  * The only place where a namespace of the source becomes one of the destination, and back. One to one: two namespaces

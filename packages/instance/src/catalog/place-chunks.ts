@@ -1,3 +1,4 @@
+import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import { elementType } from '../bson/element-type.js';
 import { elementsOf } from '../bson/scan.js';
@@ -10,7 +11,6 @@ import type { DestinationRange } from './distribution.js';
 import { namespaceOf } from './namespace.js';
 import { readConfig } from './read-sharding.js';
 import { timeOfShardKey, userShardKey } from './time-series.js';
-import type { Document } from 'mongodb';
 
 /** Prefix of the names of the zones that place chunks; they exist only while a collection is being sharded. */
 const ZONE_PREFIX = 'convoy_';

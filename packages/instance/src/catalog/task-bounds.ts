@@ -1,3 +1,4 @@
+import type { Binary } from 'mongodb';
 import type { RawValue } from '../bson/scan.js';
 import { restoredValue, storedValue } from '../bson/sent-value.js';
 import type { ClusterClient } from '../cluster/node-client.js';
@@ -5,7 +6,6 @@ import { evenBounds, sampleIdsOrNone } from '../cluster/sample-ids.js';
 import { seriesOf } from '../cluster/time-series.js';
 import { isIdIndex } from './index-spec.js';
 import type { CatalogEntry } from './namespace.js';
-import type { Binary } from 'mongodb';
 
 /** A collection below this size belongs to one sync task: dividing it would cost more than it gains. */
 const dividedBytesMin = 16 * 1024 * 1024;

@@ -1,6 +1,4 @@
 import type { Document } from 'mongodb';
-import type { ClusterClient } from '../cluster/node-client.js';
-import { seriesOf } from '../cluster/time-series.js';
 
 import { type KeyPattern, withoutFields } from './namespace.js';
 
@@ -57,14 +55,3 @@ export function bucketsShardKey(key: KeyPattern, { timeField, metaField }: Docum
 export function timeOfShardKey(key: KeyPattern): string | undefined {
   return [...key.keys()].find((name) => name.startsWith(lowestPrefix));
 }
-
-/**
- * Whether commands about definitions may state the UUID of a collection: those about a time series go to its name, and
- * the UUID is that of its buckets.
- */
-export function checksUuid({ version }: Pick<ClusterClient, 'version'>, name: string): boolean {
-  return version[0] >= checksUuidRelease && seriesOf(name) === null;
-}
-
-/** The first release that refuses a command whose collection is not the intended one. */
-const checksUuidRelease = 6;

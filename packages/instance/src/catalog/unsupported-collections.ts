@@ -1,8 +1,8 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 import { seriesOf, shownName } from '../cluster/time-series.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { isAtLeast } from '../cluster/topology.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 import { RawValue } from '../bson/scan.js';
 import { indexObstacle, isIdIndex } from './index-spec.js';
 import { nameSome } from './name-some.js';

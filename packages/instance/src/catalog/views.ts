@@ -1,5 +1,5 @@
-import { shownName } from '../cluster/time-series.js';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
+import { shownName } from '../cluster/time-series.js';
 import { classify, codeOf, failureName, noQueryPlanCode, serverErrorCode } from '../cluster/failure.js';
 import { nameSome } from './name-some.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';

@@ -8,6 +8,9 @@ export function matchingAll(...queries: readonly (Document | undefined)[]): { fi
   return { filter: given.length === 1 ? (given[0] as Document) : { $and: given } };
 }
 
+/** Point reads at the same time, where a collection lies in the order of `_id`, and several would be a scan. */
+export const pointReadsParallel = 8;
+
 /** The batches of a cursor up to its end. It closes the cursor in any case, also when the reader stops before. */
 export async function* batchesOf(cursor: RawCursor, signal: AbortSignal): AsyncGenerator<RawBatch, void> {
   try {

@@ -1,5 +1,5 @@
-import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { shownName } from '../cluster/time-series.js';
 import type { Clock } from '../async/clock.js';
 import { idClass, mayBound } from '../bson/id.js';
 import type { RawValue } from '../bson/scan.js';

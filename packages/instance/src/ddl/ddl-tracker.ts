@@ -1,15 +1,15 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Clock } from '../async/clock.js';
-import type { NamespaceFilter } from '../catalog/namespace-filter.js';
+import { isReshardingCopy, type NamespaceFilter } from '../catalog/namespace-filter.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { namespaceOf, type Sharding } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import type { Namespace } from '../cluster/node-client.js';
-import { bucketsOf, seriesOf, shownName, userName } from '../cluster/time-series.js';
+import { bucketsOf, seriesOf, shownName } from '../cluster/time-series.js';
 import type { NewDdlEntry } from '../store/ddl-journal.js';
 import { creationOf, type DdlLedger, type FollowedCollection, restartOf } from './ddl-ledger.js';
 import type { DdlEvent } from './ddl-watcher.js';
 import type { SourceNames } from './unknown-collections.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** Dependencies of the tracker. */
 interface TrackerDependencies {
@@ -52,9 +52,6 @@ const copiesWait_ms = 5_000;
 
 /** A rename across databases builds the new collection under this name. */
 const renamedAcrossDatabases = /^tmp[A-Za-z0-9]{5}\.renameCollection$/;
-
-/** Prefix of the collection that replaces a resharded one. */
-const reshardedPrefix = 'system.resharding.';
 
 /**
  * Merges all shards' copies of one change into one journal entry. A drop or rename of a sharded collection is complete
@@ -243,8 +240,7 @@ export class DdlTracker {
     const { filter, ledger, shardsReplicaSet } = this.deps;
     if (to === null || !filter.includes(to.database, to.name)) return;
     if (shardsReplicaSet && renamedAcrossDatabases.test(name)) throw renamedAcross(to);
-    if (userName(name).startsWith('resharding.') || name.startsWith(reshardedPrefix))
-      throw shardKeyChanged(shownName({ database, name: to.name }), 'resharded');
+    if (isReshardingCopy(name)) throw shardKeyChanged(shownName({ database, name: to.name }), 'resharded');
     const named = { ...to, uuid, time };
     await this.#completeBefore(named, signal);
     await this.#addCreation(named, signal);

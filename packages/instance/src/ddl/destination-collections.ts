@@ -6,9 +6,11 @@ import { listCollections, type ListedNamespace } from '../catalog/list-namespace
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { classify, codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { namesInTheWay, userName } from '../cluster/time-series.js';
-import { checksUuid } from '../catalog/time-series.js';
+import { namesInTheWay, seriesOf, userName } from '../cluster/time-series.js';
 import type { UuidPairs } from '../store/ddl-journal.js';
+
+/** The first release that refuses a command whose collection is not the intended one. */
+const checksUuidRelease = 6;
 
 /** The destination, as only the present leader may change it. */
 export interface LedDestination {
@@ -118,12 +120,12 @@ export async function drop(
   }
 }
 
-/** Identifies the intended collection by UUID, if the server checks it. */
+/** Identifies the intended collection by UUID, if the server checks it: a time series has none, only its buckets do. */
 export function meaning(
   { destination }: Pick<LedDestination, 'destination'>,
   { uuid, name }: Pick<ListedNamespace, 'uuid' | 'name'>,
 ): Document {
-  if (uuid === '' || !checksUuid(destination, name)) return {};
+  if (uuid === '' || seriesOf(name) !== null || destination.version[0] < checksUuidRelease) return {};
   return { collectionUUID: new BSON.UUID(uuid) };
 }
 

@@ -1,5 +1,5 @@
-import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { shownName } from '../cluster/time-series.js';
 import { optionDifferences } from '../catalog/collection-options.js';
 import { type CatalogChange, catalogChanges } from '../catalog/compare-catalogs.js';
 import { readCursor } from '../catalog/list-namespaces.js';

@@ -1,3 +1,5 @@
+import { isConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import type { IndexBuilding, MayPass } from '../catalog/build-indexes.js';
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
@@ -13,8 +15,6 @@ import { codeOf, isRefusedByDocument, serverErrorCode } from '../cluster/failure
 import { shownName, userName } from '../cluster/time-series.js';
 import type { DdlLedger } from './ddl-ledger.js';
 import { drop, findByUuid, type LedDestination, meaning } from './destination-collections.js';
-import { isConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 
 /** Collections reconciled concurrently: most need nothing, and an index build loads the destination. */
 const collectionsParallel = 4;

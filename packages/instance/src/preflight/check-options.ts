@@ -1,9 +1,9 @@
-import { seriesOf, shownName } from '../cluster/time-series.js';
 import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
 import { bothNames, remapText } from '@convoy/api/contract/namespace-remap';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { seriesOf, shownName } from '../cluster/time-series.js';
 import { nameSome } from '../catalog/name-some.js';
 import {
   cappedWithFilter,

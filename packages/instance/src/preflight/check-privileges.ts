@@ -1,9 +1,9 @@
-import { seriesOf, shownName } from '../cluster/time-series.js';
 import { carriedKindsOf } from '@convoy/api/contract/carry';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
+import { seriesOf, shownName } from '../cluster/time-series.js';
 import { nameSome } from '../catalog/name-some.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { takesNotes } from '../cluster/cluster-time.js';

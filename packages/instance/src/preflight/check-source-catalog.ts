@@ -1,6 +1,6 @@
-import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
+import { shownName } from '../cluster/time-series.js';
 import { mapBounded } from '../async/together.js';
 import { storedEntry } from '../catalog/catalog-bytes.js';
 import {

@@ -1,7 +1,7 @@
-import { refuseSeriesBetween } from '../catalog/unsupported-collections.js';
 import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
+import { refuseSeriesBetween } from '../catalog/unsupported-collections.js';
 import { type Clock, systemClock } from '../async/clock.js';
 import { applyShardingEntries, type DestinationPlan, planDestination } from '../catalog/destination-plan.js';
 import { withSampledRanges } from '../catalog/distribution.js';

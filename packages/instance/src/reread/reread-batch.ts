@@ -1,3 +1,5 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
 import type { Clock } from '../async/clock.js';
 import type { Retrying } from '../async/retry.js';
 import { mapBounded } from '../async/together.js';
@@ -11,7 +13,7 @@ import { bulkBytesMax, commandBytesMax, partsWithin, statementBytesMax } from '.
 import { CollectionAbsentError, historyIncompleteCode } from '../cluster/failure.js';
 import type { NodeClient, RawWrite, WriteOutcome } from '../cluster/node-client.js';
 import { openAtTime, openPresent, readTarget } from '../cluster/range-read.js';
-import { batchesOf, matchingAll } from '../cluster/reads.js';
+import { batchesOf, matchingAll, pointReadsParallel } from '../cluster/reads.js';
 import type { RoutedStream } from '../store/change-event.js';
 import {
   type DocumentWriter,
@@ -23,8 +25,6 @@ import {
 import type { RereadEntry, RereadReason, RereadSet } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import type { ApplyWatermark } from '../store/task-record.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
 
 /** A range that is copied again once the documents of its entries are gone from the destination. */
 export interface GivenUpRange {
@@ -335,14 +335,15 @@ export async function readEverywhere(
   );
 }
 
-/** Point reads at the same time, of a collection that lies in the order of `_id`. */
-const pointReadsParallel = 8;
-
 /** Where a collection lies in the order of `_id`, a server reads all that lies between several: each is read alone. */
 async function readByIds(
   client: NodeClient,
   { clustered }: SyncedCollection,
-  ...[database, command, entries, readTime, signal]: ReadTogether
+  database: string,
+  command: Document,
+  entries: readonly RereadEntry[],
+  readTime: bigint,
+  signal: AbortSignal,
 ): Promise<SourceReading> {
   if (clustered !== true) return readTogether(client, database, command, entries, readTime, signal);
   let bytes = 0;
@@ -358,8 +359,6 @@ async function readByIds(
     readEnd: highestTime([readTime, ...readings.map(({ readEnd }) => readEnd)]),
   };
 }
-
-type ReadTogether = Parameters<typeof readTogether> extends [unknown, ...infer Rest] ? Rest : never;
 
 async function readTogether(
   client: NodeClient,

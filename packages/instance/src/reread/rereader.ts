@@ -1,5 +1,5 @@
-import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { shownName } from '../cluster/time-series.js';
 import { Condition } from '../async/waiting.js';
 import { classify, CollectionAbsentError } from '../cluster/failure.js';
 import { writeRefused } from '../store/fenced-writer.js';

@@ -1,5 +1,5 @@
-import { shownName } from '../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { shownName } from '../cluster/time-series.js';
 import type { FailureMeaning, Retrying } from '../async/retry.js';
 import { Condition } from '../async/waiting.js';
 import { upsertStatesKey } from '../bson/shard-key.js';

@@ -1,5 +1,5 @@
-import { shownName } from '../../cluster/time-series.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { shownName } from '../../cluster/time-series.js';
 import type { Clock } from '../../async/clock.js';
 import type { Retrying } from '../../async/retry.js';
 import { runTogether, type Task } from '../../async/together.js';

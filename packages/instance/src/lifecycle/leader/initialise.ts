@@ -1,6 +1,6 @@
-import { shownName } from '../../cluster/time-series.js';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { shownName } from '../../cluster/time-series.js';
 import { mapBounded } from '../../async/together.js';
 import { storedEntry } from '../../catalog/catalog-bytes.js';
 import { compareCatalogs } from '../../catalog/compare-catalogs.js';

@@ -1,5 +1,5 @@
-import { shownName } from '../../cluster/time-series.js';
 import type { Document } from 'mongodb';
+import { shownName } from '../../cluster/time-series.js';
 import { runTogether, type Task } from '../../async/together.js';
 import type { MayPass } from '../../catalog/build-indexes.js';
 import { canonicalText, type Catalog } from '../../catalog/namespace.js';

@@ -1,5 +1,5 @@
-import { seriesOf, shownName } from '../../cluster/time-series.js';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
+import { seriesOf, shownName } from '../../cluster/time-series.js';
 import { within } from '../../async/clock.js';
 import { restoredEntry, storedEntry } from '../../catalog/catalog-bytes.js';
 import { BuildsUnderWay } from '../../catalog/index-builds.js';
@@ -116,28 +116,30 @@ const awaitData_ms = 200;
 const lookWithin_ms = 60_000;
 /** The former source answers within this time, or counts as unreachable. */
 const answer_ms = 12_000;
-/** The user and the namespace, without the documents. */
+/** Of an event: who and where, without its documents. */
+const withoutDocuments = { $project: { operationType: 1, clusterTime: 1, collectionUUID: 1, ns: 1, to: 1 } };
+/** Changes of documents, and of which collections there are. */
 const dataAndCollections = [
   {
     $match: {
       operationType: { $in: ['insert', 'update', 'replace', 'delete', 'create', 'drop', 'rename', 'dropDatabase'] },
     },
   },
-  { $project: { operationType: 1, clusterTime: 1, collectionUUID: 1, ns: 1, to: 1 } },
+  withoutDocuments,
 ];
 
 /**
  * The same of time series. A stream that shows their buckets also shows what moves of chunks create, of all
  * collections: so creations are left out, and time series have a stream of their own.
  */
-const bucketsAndSeries = [
+const dataInBuckets = [
   {
     $match: {
       operationType: { $in: ['insert', 'update', 'replace', 'delete', 'drop', 'rename'] },
       $or: ['ns.coll', 'to.coll'].map((place) => ({ [place]: /^system\.buckets\./ })),
     },
   },
-  { $project: { operationType: 1, clusterTime: 1, collectionUUID: 1, ns: 1, to: 1 } },
+  withoutDocuments,
 ];
 
 /**
@@ -243,7 +245,7 @@ async function lookForWrites(check: ReverseCheck, since: bigint): Promise<bigint
   const lost = `The oplog of ${former.name} no longer shows whether users wrote to it since the commit`;
   await readFrom(former, since, options, lost, (cursor) => refuseWritesUpTo(end, check, cursor));
   if ((await check.committed()).some(({ name }) => seriesOf(name) !== null)) {
-    const ofBuckets = { ...options, pipeline: bucketsAndSeries, timeSeries: true };
+    const ofBuckets = { ...options, pipeline: dataInBuckets, timeSeries: true };
     await readFrom(former, since, ofBuckets, lost, (cursor) => refuseWritesUpTo(end, check, cursor));
   }
   return end;

@@ -1,6 +1,6 @@
-import { shownName } from '../../cluster/time-series.js';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { shownName } from '../../cluster/time-series.js';
 import { restoredEntry } from '../../catalog/catalog-bytes.js';
 import { withChosenIndexes } from '../../catalog/chosen-indexes.js';
 import { catalogChanges, type CompareOptions } from '../../catalog/compare-catalogs.js';

@@ -1,3 +1,4 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { ApplyWorkers } from '../../apply/apply-workers.js';
 import { ChangeStreamReader } from '../../apply/change-stream-reader.js';
 import { EventDispatcher } from '../../apply/event-dispatcher.js';
@@ -18,7 +19,6 @@ import type { TaskTables } from './followed-collections.js';
 import type { SyncPipelineDependencies } from './sync-pipeline.js';
 import type { OwnedRecord } from './task-checkpoint.js';
 import { readBehindMax_seconds } from './task-stats.js';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 /** What the stages of a sync task have in common. */
 export interface TaskState {

@@ -1,3 +1,5 @@
+import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
+import type { Document } from 'mongodb';
 import type { Retrying } from '../../async/retry.js';
 import type { RawValue } from '../../bson/scan.js';
 import { createCollection } from '../../catalog/create-collections.js';
@@ -15,8 +17,6 @@ import type { FollowedEntry, TaskTables } from './followed-collections.js';
 import type { SyncPipelineDependencies } from './sync-pipeline.js';
 import type { OwnedRecord } from './task-checkpoint.js';
 import type { TaskCollection } from './task-collections.js';
-import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
-import type { Document } from 'mongodb';
 
 /**
  * A partition is only closed early at a document that was read, and no time stays readable for longer than five

@@ -1,3 +1,6 @@
+import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
+import type { NamespacePart } from '@convoy/api/fleet/published-details';
+import type { Binary } from 'mongodb';
 import { restoredEntry } from '../../catalog/catalog-bytes.js';
 import { isSame, type NamespaceRemap } from '../../catalog/namespace-remap.js';
 import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
@@ -9,9 +12,6 @@ import type { Partition } from '../../store/partition.js';
 import { renameCollection, type SyncedCollection } from '../../store/synced-collection.js';
 import type { TaskCollection } from './task-collections.js';
 import { copyStats } from './task-stats.js';
-import { type CopyOrder, describeOrder } from '@convoy/api/contract/copy-order';
-import type { NamespacePart } from '@convoy/api/fleet/published-details';
-import type { Binary } from 'mongodb';
 
 /** A collection or view of the source, as the migration follows it. */
 export interface FollowedEntry {

@@ -1,3 +1,4 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { RawValue } from '../../bson/scan.js';
 import { isLossless } from '../../bson/sent-value.js';
 import type { Catalog } from '../../catalog/namespace.js';
@@ -17,7 +18,6 @@ import { isCommitAwaited, isDraining } from '../migration/migration-view.js';
 import { followedCatalog, type FollowedEntry } from './followed-collections.js';
 import type { SyncPipeline } from './sync-pipeline.js';
 import { type TaskChoice, taskCollection } from './task-collections.js';
-import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 
 /** A part with fewer bytes costs more than it gains. */
 const partBytesMin = 32 * 2 ** 20;

@@ -1,3 +1,4 @@
+import type { CopyOrderReason } from '@convoy/api/contract/copy-order';
 import { compareRaw } from '../../bson/order.js';
 import { findValue, maxKey, minKey } from '../../bson/scan.js';
 import { ChunkMap, type KeySource, shardKeyFields } from '../../bson/shard-key.js';
@@ -11,7 +12,6 @@ import type { OrderWish } from '../../copy/plan-copy.js';
 import { type IdRange, wholeRange } from '../../store/partition.js';
 import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { FollowedEntry } from './followed-collections.js';
-import type { CopyOrderReason } from '@convoy/api/contract/copy-order';
 
 /** A collection of a sync task, with what its copy plan needs. */
 export interface TaskCollection {

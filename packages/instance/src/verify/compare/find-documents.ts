@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { idClass, idFilter, idOrNull } from '../../bson/id.js';
 import type { RawValue } from '../../bson/scan.js';
-import { batchesOf, matchingAll } from '../../cluster/reads.js';
+import { batchesOf, matchingAll, pointReadsParallel } from '../../cluster/reads.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { commandBytesMax, partsWithin } from '../../cluster/driver/write-command.js';
 import type { Namespace, ClusterClient, NodeClient } from '../../cluster/node-client.js';
@@ -55,8 +55,6 @@ export function lookupsOn(
   return { source: on('source'), destination: on('destination') };
 }
 
-/** Point reads at the same time, of buckets of a time series: they have no index of `_id`s, but lie in their order. */
-const pointReadsParallel = 8;
 /** Bytes of the replies whose documents stay in memory; the documents of a single `_id` always do. */
 const keptBytesMax = 8 * 2 ** 20;
 
@@ -74,11 +72,11 @@ export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Pro
   const byName = new Map(ids.map((id) => [lookupName(id), id]));
   const groups = new Map([...byName.keys()].map((name) => [name, new DocumentGroup()]));
   let readBytes = 0;
-  const parts =
-    seriesOf(deps.collection) === null
-      ? partsWithin(byName.values(), ({ bytes }) => bytes.length, commandBytesMax)
-      : [...byName.values()].map((id) => [id]);
-  await mapBounded([...parts], seriesOf(deps.collection) === null ? 1 : pointReadsParallel, async (part) => {
+  const readsEach = seriesOf(deps.collection) !== null;
+  const parts = readsEach
+    ? [...byName.values()].map((id) => [id])
+    : [...partsWithin(byName.values(), ({ bytes }) => bytes.length, commandBytesMax)];
+  await mapBounded(parts, readsEach ? pointReadsParallel : 1, async (part) => {
     const names = new Set(part.map(lookupName));
     const command = { ...findCommand(deps), ...matchingAll(deps.filter, idFilter(part)) };
     const cursor = await client.openCursor(database, command, { signal });

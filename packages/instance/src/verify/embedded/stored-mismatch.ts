@@ -1,6 +1,6 @@
-import { shownName } from '../../cluster/time-series.js';
 import { createHash } from 'node:crypto';
 import type { Binary, Document, Timestamp } from 'mongodb';
+import { shownName } from '../../cluster/time-series.js';
 import type { Clock } from '../../async/clock.js';
 import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/sent-value.js';

@@ -1,5 +1,5 @@
-import { shownName } from '../../cluster/time-series.js';
 import { BSON } from 'mongodb';
+import { shownName } from '../../cluster/time-series.js';
 import { isSendable } from '../../bson/id.js';
 import { losslessValue } from '../../bson/sent-value.js';
 import type { RawValue } from '../../bson/scan.js';

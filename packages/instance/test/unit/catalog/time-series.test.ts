@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   bucketsShardKey,
-  checksUuid,
   portableSeries,
   seriesChange,
   seriesOptions,
@@ -52,10 +51,4 @@ describe('the options of a time series', () => {
       granularity: 'hours',
     });
   });
-});
-
-it('a command about a time series states no UUID: its name is not that of the buckets', () => {
-  expect(checksUuid({ version: [8, 0, 0] }, 'system.buckets.t')).toBe(false);
-  expect(checksUuid({ version: [8, 0, 0] }, 't')).toBe(true);
-  expect(checksUuid({ version: [5, 0, 0] }, 't')).toBe(false);
 });

@@ -250,6 +250,20 @@ describe("a rename and the filter's edge", () => {
     expect(shown()).toEqual([['create', stranger, 'items', null, items]]);
   });
 
+  it.each([
+    ['resharding.orders', 'accepted'],
+    ['system.buckets.resharding.orders', 'accepted'],
+    ['system.resharding.0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a', 'shardKeyChanged'],
+    ['system.buckets.resharding.0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a', 'shardKeyChanged'],
+  ])(
+    'from %s into the filter is %s: the names of copies of a resharding are those of servers',
+    async (from, outcome) => {
+      const taken = saw('rename', stranger, 20n, from, 'items');
+      if (outcome === 'accepted') await expect(taken).resolves.toBe(undefined);
+      else await expect(taken).rejects.toMatchObject({ error: outcome });
+    },
+  );
+
   it('of a collection whose creation is being written follows that creation', async () => {
     const made = { uuid: stranger, database: 'shop', name: 'late' };
     let write = (): void => undefined;

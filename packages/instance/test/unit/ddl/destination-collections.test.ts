@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { adoptCapped } from '../../../src/ddl/destination-collections.js';
+import { adoptCapped, meaning } from '../../../src/ddl/destination-collections.js';
+import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
 import { pairsIn } from './pairs-in.js';
 
 const { signal } = new AbortController();
@@ -35,4 +36,17 @@ test('does not adopt a collection that corresponds to another one of the source'
   );
   await adoptCapped(pairs, [entry], listed('taken'), signal);
   expect(pairs.destinationOf('source')).toBe('gone');
+});
+
+test('a command states the UUID of its collection, but not that of the buckets of a time series', () => {
+  const uuid = '0a'.repeat(16);
+  const stated = (major: number, name: string): boolean =>
+    'collectionUUID' in
+    meaning(
+      { destination: fakeCluster({ version: [major, 0, 0], router: new FakeNodeClient('router', {}) }) },
+      { uuid, name },
+    );
+  expect(stated(8, 'system.buckets.t')).toBe(false);
+  expect(stated(8, 't')).toBe(true);
+  expect(stated(5, 't')).toBe(false);
 });
