@@ -26,8 +26,8 @@ const lowest = ['bson', 'async'];
 /** Who may compose stages. */
 const composers = ['lifecycle', 'process'];
 
-/** The layers of lifecycle, lowest first: a file imports its own and lower ones. The instance itself is the highest. */
-const lifecycleLayers = ['migration', 'task', 'leader', 'run', 'commands', 'progress', ''];
+/** The layers of lifecycle, lowest first: a file imports its own and lower ones. */
+const lifecycleLayers = ['migration', 'task', 'leader', 'instance'];
 
 /** Folders that serve development alone: neither published nor in the image. */
 const leftOut = ['packages/bench', 'packages/testbed/src/browser'];

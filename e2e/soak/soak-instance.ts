@@ -4,7 +4,7 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Random } from '@convoy/cli/demo/random';
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
 import { createRuntime } from '@convoy/instance/lifecycle/migration/runtime';
-import { SyncInstance } from '@convoy/instance/lifecycle/sync-instance';
+import { SyncInstance } from '@convoy/instance/lifecycle/instance/sync-instance';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { Metrics } from '@convoy/instance/metrics/metrics';
 import { Adversary } from './adversary.js';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type CommandName, commandNames } from '@convoy/api/contract/commands';
 import { commitStepNames } from '@convoy/api/contract/current-step';
 import { type MigrationState, migrationStates } from '@convoy/api/contract/progress';
-import { requireState } from '@convoy/instance/lifecycle/commands/fleet-command';
+import { requireState } from '@convoy/instance/lifecycle/instance/fleet-command';
 import { commitTable } from '@convoy/instance/lifecycle/migration/steps';
 import { migrationPhases } from '@convoy/instance/store/migration-record';
 import { stateRules } from '@convoy/instance/store/state-rules';

@@ -1,7 +1,7 @@
 import { idleProgress, type MigrationState, progressInfo } from '@convoy/api/contract/progress';
 import type { InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import { idleReport } from '@convoy/api/fleet/idle-report';
-import { namesFleet } from '@convoy/instance/lifecycle/progress/report';
+import { namesFleet } from '@convoy/instance/lifecycle/instance/report';
 
 const mebibyte = 1024 * 1024;
 /** Planned bytes of each instance's part. */

@@ -309,7 +309,7 @@ export const commitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the advice about a refusal, in the cleanup',
-        file: instance('lifecycle/commands/clean-up.ts'),
+        file: instance('lifecycle/instance/clean-up.ts'),
         symbol: 'cleanUp',
         find: 'setOrExplain(cluster, false, attempt);',
         replace:
@@ -331,13 +331,13 @@ export const commitHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the wait for the indexes',
-        file: instance('lifecycle/commands/commit-offer.ts'),
+        file: instance('lifecycle/instance/commit-offer.ts'),
         symbol: 'missingDefinitions',
         find: 'if (awaitsIndexes(record))',
         replace: 'if (awaitsIndexes(record) && record.warnings.length < 0)',
         tests: [
           instanceTest(
-            'lifecycle/commands/commit-offer.test.ts',
+            'lifecycle/instance/commit-offer.test.ts',
             'indexes that are built after the copy block a commit until they are built',
           ),
         ],

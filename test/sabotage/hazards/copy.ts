@@ -115,13 +115,13 @@ export const copyHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the bound of what was copied by the total',
-        file: instance('lifecycle/progress/progress-view.ts'),
+        file: instance('lifecycle/instance/progress-view.ts'),
         symbol: 'collectionCopyOf',
         find: 'Math.min(copied, total)',
         replace: 'copied',
         tests: [
           instanceTest(
-            'lifecycle/progress/progress-view.test.ts',
+            'lifecycle/instance/progress-view.test.ts',
             'is never more than the total, whatever was estimated and copied',
           ),
         ],

@@ -265,13 +265,13 @@ export const definitionHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the wait for the definitions',
-        file: instance('lifecycle/commands/commit-offer.ts'),
+        file: instance('lifecycle/instance/commit-offer.ts'),
         symbol: 'missingDefinitions',
         find: 'if (hasWarning(record, definitionsWarning)) return [definitionsDiffer];',
         replace: 'if (hasWarning(record, definitionsWarning)) return [];',
         tests: [
           instanceTest(
-            'lifecycle/commands/commit-offer.test.ts',
+            'lifecycle/instance/commit-offer.test.ts',
             'definitions that the leader cannot bring into line block a commit',
           ),
         ],
@@ -304,13 +304,13 @@ export const definitionHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the age of a commit that another instance took',
-        file: instance('lifecycle/migration/migration-view.ts'),
+        file: instance('store/migration-view.ts'),
         symbol: 'isCommitJustRequested',
         find: '<= sameCommand_ms',
         replace: '<= Number.POSITIVE_INFINITY',
         tests: [
           instanceTest(
-            'lifecycle/migration/migration-view.test.ts',
+            'store/migration-view.test.ts',
             'a commit that one instance took long ago is not the command that another one has now',
           ),
         ],

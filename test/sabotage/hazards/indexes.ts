@@ -246,12 +246,12 @@ export const indexHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the offer that waits',
-        file: instance('lifecycle/commands/commit-offer.ts'),
+        file: instance('lifecycle/instance/commit-offer.ts'),
         symbol: 'missingDefinitions',
         find: 'if (hasWarning(record, buildsWarning)) return [buildsAwaited];',
         replace: '',
         tests: [
-          instanceTest('lifecycle/commands/commit-offer.test.ts', 'an index that is being built blocks a commit'),
+          instanceTest('lifecycle/instance/commit-offer.test.ts', 'an index that is being built blocks a commit'),
         ],
       },
     ],

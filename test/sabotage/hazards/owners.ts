@@ -47,7 +47,7 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: "the time of its begin, in a migration's epochs",
-        file: instance('lifecycle/commands/record-migration.ts'),
+        file: instance('lifecycle/instance/record-migration.ts'),
         symbol: 'recordMigration',
         find: 'firstEpoch: firstEpochAt(time)',
         replace: 'firstEpoch: firstEpochAt(time % 2n)',
@@ -81,13 +81,13 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look whether the record is still that of the same migration',
-        file: instance('lifecycle/migration/migration-watch.ts'),
+        file: instance('store/migration-watch.ts'),
         symbol: 'read',
         find: 'if (record.firstEpoch !== this.#view.record.firstEpoch)',
         replace: 'if (record.firstEpoch === -1)',
         tests: [
           instanceTest(
-            'lifecycle/migration/migration-watch.test.ts',
+            'store/migration-watch.test.ts',
             'is not taken from a later migration, which began after this one was cleaned up',
           ),
         ],
@@ -237,13 +237,13 @@ export const ownerHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the sessions of the tasks of others',
-        file: instance('lifecycle/run/own-tasks.ts'),
+        file: instance('lifecycle/instance/own-tasks.ts'),
         symbol: 'keepSessions',
         find: '[...watch.view.tasks.values()].flatMap',
         replace: '[...watch.view.tasks.values()].slice(0, 1).flatMap',
         tests: [
           instanceTest(
-            'lifecycle/run/own-tasks.test.ts',
+            'lifecycle/instance/own-tasks.test.ts',
             'the sessions of all tasks are refreshed until the commit, whoever owns them',
           ),
         ],
@@ -259,39 +259,39 @@ export const ownerHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the record; a message is believed that is far ahead',
-        file: instance('lifecycle/migration/migration-watch.ts'),
+        file: instance('store/migration-watch.ts'),
         symbol: 'journalledBy',
         find: 'ddlWatermark: record.ddlWatermark === null ? null : timeOf(record.ddlWatermark.time) };',
         replace: 'ddlWatermark: 2n ** 62n };',
         tests: [
           instanceTest(
-            'lifecycle/migration/migration-watch.test.ts',
+            'store/migration-watch.test.ts',
             'makes an instance believe nothing but the record',
           ),
         ],
       },
       {
         takesOut: 'the pause between two reads',
-        file: instance('lifecycle/migration/migration-watch.ts'),
+        file: instance('store/migration-watch.ts'),
         symbol: 'look',
         find: 'await clock.sleep(this.#pause_ms(), signal);',
         replace: '',
         tests: [
           instanceTest(
-            'lifecycle/migration/migration-watch.test.ts',
+            'store/migration-watch.test.ts',
             'and sends %s endlessly makes it read no more often than the pause allows',
           ),
         ],
       },
       {
         takesOut: "the record of a peer's copy",
-        file: instance('lifecycle/commands/commit-offer.ts'),
+        file: instance('lifecycle/instance/commit-offer.ts'),
         symbol: 'missingElsewhere',
         find: 'if (task?.copyDone !== true || task.paused) return',
         replace: 'if (task?.copyDone === null) return',
         tests: [
           instanceTest(
-            'lifecycle/commands/commit-offer.test.ts',
+            'lifecycle/instance/commit-offer.test.ts',
             'of a task %s by its record makes no commit possible',
           ),
         ],
@@ -315,13 +315,13 @@ export const ownerHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the check who owns the task',
-        file: instance('lifecycle/run/own-tasks.ts'),
+        file: instance('lifecycle/instance/own-tasks.ts'),
         symbol: 'recordFailure',
         find: 'if (await isReplaced().catch(isStale))',
         replace: 'if ((await isReplaced().catch(isStale)) && failure.retry === undefined)',
         tests: [
           instanceTest(
-            'lifecycle/run/own-tasks-record-failure.test.ts',
+            'lifecycle/instance/own-tasks-record-failure.test.ts',
             'a replaced process ends with its failure, and the migration continues',
           ),
         ],
@@ -339,13 +339,13 @@ export const ownerHazards: readonly Hazard[] = [
     sabotages: [
       {
         takesOut: 'the recorded options of a late start',
-        file: instance('lifecycle/commands/fleet-command.ts'),
+        file: instance('lifecycle/instance/fleet-command.ts'),
         symbol: 'take',
         find: 'service.start(options, id)',
         replace: "service.start({ ...options, buildIndexes: 'never' }, id)",
         tests: [
           instanceTest(
-            'lifecycle/commands/fleet-command-missed-commands.test.ts',
+            'lifecycle/instance/fleet-command-missed-commands.test.ts',
             'takes it with the recorded options and the recorded id',
           ),
         ],

@@ -216,7 +216,7 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look at both versions before a commit',
-        file: instance('lifecycle/commands/commit-offer.ts'),
+        file: instance('lifecycle/instance/commit-offer.ts'),
         symbol: 'versionRefusal',
         find: 'if (destination !== home || !from || !to || !isOlder(to.version, from.version)) return null;',
         replace: 'if (destination !== home || !from || !to || !isOlder(from.version, [0, 0, 0])) return null;',
@@ -229,7 +229,7 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look at a version that was lowered',
-        file: instance('lifecycle/commands/commit-offer.ts'),
+        file: instance('lifecycle/instance/commit-offer.ts'),
         symbol: 'versionRefusal',
         find: 'if (to && isOlder(to.version, destination.version))',
         replace: 'if (to && isOlder(to.version, [0, 0, 0]))',
@@ -242,13 +242,13 @@ export const retryHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the blocker of a commit that would be refused',
-        file: instance('lifecycle/commands/commit-offer.ts'),
+        file: instance('lifecycle/instance/commit-offer.ts'),
         symbol: 'missingHere',
         find: 'return refusal === null ? missing',
         replace: 'return refusal !== undefined ? missing',
         tests: [
           instanceTest(
-            'lifecycle/commands/commit-offer.test.ts',
+            'lifecycle/instance/commit-offer.test.ts',
             'is refused at once by its name when the versions of the clusters no longer fit',
           ),
           integrationTest(

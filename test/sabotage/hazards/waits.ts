@@ -141,13 +141,13 @@ export const waitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the silence of the other warning',
-        file: instance('lifecycle/progress/lag.ts'),
+        file: instance('lifecycle/instance/lag.ts'),
         symbol: 'standingWarning',
         find: '!isAwaitingSource &&',
         replace: '',
         tests: [
           instanceTest(
-            'lifecycle/progress/lag.test.ts',
+            'lifecycle/instance/lag.test.ts',
             'blames no lack of capacity for a lag while the source does not answer',
           ),
         ],

@@ -5,7 +5,7 @@ import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { CoordinatorProcess } from '@convoy/cli/environment/fleet/coordinator-process';
-import { reportInterval_ms } from '@convoy/instance/lifecycle/progress/report';
+import { reportInterval_ms } from '@convoy/instance/lifecycle/instance/report';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { stagedReport } from '../staged-report.js';
 

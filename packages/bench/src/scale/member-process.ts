@@ -13,11 +13,11 @@ import type { ClusterClient, NodeClient } from '@convoy/instance/cluster/node-cl
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
 import { type Connect, connectConfigured } from '@convoy/instance/lifecycle/migration/clusters';
 import { createRuntime } from '@convoy/instance/lifecycle/migration/runtime';
-import { reportInterval_ms } from '@convoy/instance/lifecycle/progress/report';
-import { SyncInstance } from '@convoy/instance/lifecycle/sync-instance';
+import { carryOut } from '@convoy/instance/lifecycle/instance/fleet-command';
+import { reportInterval_ms } from '@convoy/instance/lifecycle/instance/report';
+import { SyncInstance } from '@convoy/instance/lifecycle/instance/sync-instance';
 import { createLogger, type Logger } from '@convoy/instance/logging/logger';
 import { Metrics } from '@convoy/instance/metrics/metrics';
-import { carryOut } from '@convoy/instance/process/instance-process';
 import { stagedReport } from '../staged-report.js';
 import type { Mark, MemberOrder, MemberState, MetadataCalls } from './member-order.js';
 

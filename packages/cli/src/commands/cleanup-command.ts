@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Argument, type Command } from 'commander';
 import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
-import type { CleanupPlan } from '@convoy/instance/lifecycle/commands/clean-up';
+import type { CleanupPlan } from '@convoy/instance/lifecycle/instance/clean-up';
 import { endWith, exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
 import type { JsonOption } from './json-output.js';
@@ -18,7 +18,7 @@ export function addCleanupCommands(program: Command): void {
     .option('--json', 'print plan and result as JSON; it changes something only with --yes')
     .action(async ({ destination, yes = false, json = false, ...flags }: CleanupFlags) => {
       const signal = interruption();
-      const { cleanUp } = await import('@convoy/instance/lifecycle/commands/clean-up');
+      const { cleanUp } = await import('@convoy/instance/lifecycle/instance/clean-up');
       const { requireClusterName } = await import('@convoy/instance/lifecycle/migration/clusters');
       let planned: CleanupPlan = { found: null, steps: [], remarks: [] };
       const agree = (plan: CleanupPlan) => {
@@ -35,7 +35,7 @@ export function addCleanupCommands(program: Command): void {
     .addArgument(new Argument('<cluster>', 'which cluster').choices(['cluster0', 'cluster1']))
     .option('--json', 'print the result as JSON')
     .action(async (name: string, flags: Flags & JsonOption) => {
-      const { unblock } = await import('@convoy/instance/lifecycle/commands/unblock');
+      const { unblock } = await import('@convoy/instance/lifecycle/instance/unblock');
       const { requireClusterName } = await import('@convoy/instance/lifecycle/migration/clusters');
       await unblock(await configOf(flags), requireClusterName(name), interruption());
       console.log(flags.json ? JSON.stringify({ success: true }) : `${name} accepts user writes again.`);

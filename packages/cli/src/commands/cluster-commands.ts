@@ -30,7 +30,7 @@ export function addCheckCommand(program: Command): void {
     .option('--verbose', 'also list the names that a check counts, and what needs no decision')
     .action(async (options: StartOptions & Flags & { json?: boolean; verbose?: boolean }) => {
       const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
-      const { preflight } = await import('@convoy/instance/lifecycle/commands/answer-questions');
+      const { preflight } = await import('@convoy/instance/lifecycle/instance/answer-questions');
       const config = parseInstanceConfig(sourcesOf(settingFlags(options, checkedSettings)));
       const ofRedis = redisFindings(config);
       let inventory: Inventory | null = null;

@@ -5,7 +5,7 @@ import {
   type Progress,
   type VerificationSideProgress,
 } from '@convoy/api/contract/progress';
-import type { Observed } from '../lifecycle/progress/migration-observer.js';
+import type { Observed } from '../lifecycle/instance/migration-observer.js';
 import { hotDocumentsOf, type TaskStats } from '../lifecycle/task/task-stats.js';
 import type { Metrics } from './metrics.js';
 

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CommandName } from '@convoy/api/contract/commands';
-import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
-import { acceptCommand, type ContractService } from '@convoy/api/http/contract-routes';
+import type { Fleet } from '@convoy/api/fleet/fleet';
 import { createHttpApp, type HttpAppOptions } from '@convoy/api/http/http-app';
 import { listenOn } from '@convoy/api/http/listen';
 import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
@@ -9,10 +7,11 @@ import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../async/clock.js';
 import { namedFailure } from '../cluster/named-failure.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
-import { answerQuestions } from '../lifecycle/commands/answer-questions.js';
+import { answerQuestions } from '../lifecycle/instance/answer-questions.js';
 import { release } from '../lifecycle/migration/release.js';
 import { createRuntime } from '../lifecycle/migration/runtime.js';
-import { SyncInstance } from '../lifecycle/sync-instance.js';
+import { carryOut } from '../lifecycle/instance/fleet-command.js';
+import { SyncInstance } from '../lifecycle/instance/sync-instance.js';
 import type { Logger } from '../logging/logger.js';
 import { RecentLogs } from '../logging/recent-logs.js';
 import { Metrics } from '../metrics/metrics.js';
@@ -86,21 +85,6 @@ export async function runInstance(
       await Promise.all([server.close(), instance.close(), logsPublished, answering]);
     },
   };
-}
-
-/** Executes a command that came through the fleet, with the same checks and answers as one over HTTP. */
-export async function carryOut(
-  service: Pick<ContractService, CommandName>,
-  { commandId, name, body }: FleetCommand,
-  awaited_ms?: number,
-): Promise<CommandResult> {
-  try {
-    const { waitingFor } = await acceptCommand(service, name, body, commandId, awaited_ms);
-    return { success: true, ...(waitingFor && { waitingFor: [...waitingFor] }) };
-  } catch (error) {
-    const { error: refusal, errorDescription } = namedFailure(error);
-    return { success: false, error: refusal, errorDescription };
-  }
 }
 
 /** Interval of checks for new records. */

@@ -14,7 +14,7 @@ import { runningBuilds } from '../../cluster/current-operations.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { membersAway } from '../../cluster/topology.js';
 import { awaitsIndexes, type LeaderDependencies, recordWarning } from '../migration/migration-dependencies.js';
-import { buildsWarning } from '../migration/migration-view.js';
+import { buildsWarning } from '../../store/migration-view.js';
 
 /** Interval between looks at the builds. */
 const look_ms = 500;

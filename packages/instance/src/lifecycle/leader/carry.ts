@@ -17,7 +17,7 @@ import { CarryJournal, type JournalledItem } from '../../store/carry-journal.js'
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer, swapsOf } from '../../store/reversal.js';
 import { type BothClusters, type LeaderDependencies, recordWarning } from '../migration/migration-dependencies.js';
-import { cannotCarryWarning } from '../migration/migration-view.js';
+import { cannotCarryWarning } from '../../store/migration-view.js';
 
 /** Name of the warning about items that the destination has refused. */
 export const notCarriedWarning = 'notCarried';

@@ -14,8 +14,8 @@ import {
   sourceTimeAboveAll,
   wakeSource,
 } from '../migration/migration-dependencies.js';
-import { allTasks, type MigrationView } from '../migration/migration-view.js';
-import { untilOrFor } from '../migration/migration-watch.js';
+import { allTasks, type MigrationView } from '../../store/migration-view.js';
+import { untilOrFor } from '../../store/migration-watch.js';
 import { noteDifferences } from '../migration/mismatches.js';
 import { stepDone } from '../migration/steps.js';
 import { keptClosed } from '../migration/write-blocks.js';

@@ -12,7 +12,7 @@ import {
   type MigrationDependencies,
   recordWarning,
 } from '../migration/migration-dependencies.js';
-import { allTasks, type MigrationView } from '../migration/migration-view.js';
+import { allTasks, type MigrationView } from '../../store/migration-view.js';
 import { nameOfMismatch } from '../migration/mismatches.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock, keptClosed } from '../migration/write-blocks.js';

@@ -20,7 +20,7 @@ import type { MigrationRecord } from '../../store/migration-record.js';
 import { keepsBalancer } from '../../store/reversal.js';
 import { readStartCatalog } from '../migration/migration-catalogs.js';
 import { filterOf, type LeaderDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { IdleTasks } from '../migration/migration-view.js';
+import { IdleTasks } from '../../store/migration-view.js';
 import { skipping, watchForBuilds } from './builds.js';
 import { JournalApplier } from './journal-applier.js';
 import { ReconciledCatalogs } from './reconciled-catalogs.js';

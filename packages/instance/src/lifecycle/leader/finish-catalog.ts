@@ -14,7 +14,7 @@ import {
   recordWarning,
   remapOf,
 } from '../migration/migration-dependencies.js';
-import { heldWarning, isHeld } from '../migration/migration-view.js';
+import { heldWarning, isHeld } from '../../store/migration-view.js';
 import { noteDifferences, sourceNameOf } from '../migration/mismatches.js';
 import { stepDone } from '../migration/steps.js';
 import { skipping } from './builds.js';

@@ -11,7 +11,7 @@ import type { LedDestination } from '../../ddl/destination-collections.js';
 import type { DdlEntry } from '../../store/ddl-journal.js';
 import { planOf, withRequestedSharding } from '../migration/migration-catalogs.js';
 import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { allTasks } from '../migration/migration-view.js';
+import { allTasks } from '../../store/migration-view.js';
 
 /** A running index build, or a router that does not know of a change yet, resolves within moments. */
 const applyAgain_ms = 500;

@@ -12,8 +12,8 @@ import {
   sourceTimeAboveAll,
   wakeSource,
 } from '../migration/migration-dependencies.js';
-import { allTasks, hasWarning, type MigrationView } from '../migration/migration-view.js';
-import { untilOrFor } from '../migration/migration-watch.js';
+import { allTasks, hasWarning, type MigrationView } from '../../store/migration-view.js';
+import { untilOrFor } from '../../store/migration-watch.js';
 
 /** The leader writes notes on idle shards at once and this often while their streams have to pass a current time. */
 const wake_ms = 500;

@@ -6,7 +6,7 @@ import {
   type LeaderDependencies,
   type MigrationDependencies,
 } from '../migration/migration-dependencies.js';
-import { allTasks, type MigrationView } from '../migration/migration-view.js';
+import { allTasks, type MigrationView } from '../../store/migration-view.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
 import { warningOfBuilds } from './builds.js';

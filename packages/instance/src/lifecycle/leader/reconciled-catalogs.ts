@@ -25,7 +25,7 @@ import {
   remapOf,
   sourceTimeAboveAll,
 } from '../migration/migration-dependencies.js';
-import { allTasks, buildsWarning, definitionsWarning, hasWarning } from '../migration/migration-view.js';
+import { allTasks, buildsWarning, definitionsWarning, hasWarning } from '../../store/migration-view.js';
 import { sourceBuilds } from './builds.js';
 import { FollowedSource, refuseOtherShards } from './followed-source.js';
 import { type JournalApplier, withFollowedSharding } from './journal-applier.js';

@@ -18,7 +18,7 @@ import { clearDirection, readStoredEntries, storeEntries } from '../../store/tas
 import { cleanedUp, requireReversible, requireShards } from '../migration/clusters.js';
 import { movedCatalog, readCommittedCatalog } from '../migration/migration-catalogs.js';
 import { filterOf, type LeaderDependencies, type MigrationDependencies } from '../migration/migration-dependencies.js';
-import { allTasks, isReverseRequested, type MigrationView } from '../migration/migration-view.js';
+import { allTasks, isReverseRequested, type MigrationView } from '../../store/migration-view.js';
 import type { Runtime } from '../migration/runtime.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';

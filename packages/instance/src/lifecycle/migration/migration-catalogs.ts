@@ -23,7 +23,7 @@ import {
   plannedIndexes,
   remapOf,
 } from './migration-dependencies.js';
-import { MigrationWatch } from './migration-watch.js';
+import { MigrationWatch } from '../../store/migration-watch.js';
 
 /** The source's catalog as it was when the migration began, once initialized. */
 export async function readStartCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {

@@ -9,8 +9,8 @@ import { DdlJournal } from '../../store/ddl-journal.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { type TaskRecord, TaskRecords } from '../../store/task-record.js';
-import type { MigrationView } from './migration-view.js';
-import { MigrationWatch } from './migration-watch.js';
+import type { MigrationView } from '../../store/migration-view.js';
+import { MigrationWatch } from '../../store/migration-watch.js';
 import type { Runtime } from './runtime.js';
 
 /** What the parts of one migration share within a process. */

@@ -9,7 +9,7 @@ import { isVerified, type MigrationRecord } from '../../store/migration-record.j
 import { namedOnBothSides } from '../../verify/compare/sides.js';
 import { idJson } from '../../verify/standalone/described-mismatch.js';
 import { type MigrationDependencies, remapOf } from './migration-dependencies.js';
-import { isHeld, type MigrationView } from './migration-view.js';
+import { isHeld, type MigrationView } from '../../store/migration-view.js';
 
 /** Documents in one read. */
 const pageMax = 1_000;

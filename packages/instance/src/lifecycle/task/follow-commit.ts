@@ -5,8 +5,8 @@ import { isOpeningDecided } from '../../store/migration-record.js';
 import { checkDrained } from '../../store/state-rules.js';
 import type { DrainedRound, TaskRecord } from '../../store/task-record.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
-import type { MigrationView } from '../migration/migration-view.js';
-import { untilOrFor } from '../migration/migration-watch.js';
+import type { MigrationView } from '../../store/migration-view.js';
+import { untilOrFor } from '../../store/migration-watch.js';
 import { SyncPipeline } from './sync-pipeline.js';
 import type { TaskStats } from './task-stats.js';
 

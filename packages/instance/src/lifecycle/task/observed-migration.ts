@@ -14,7 +14,7 @@ import type {
 } from '../../verify/embedded/verification-plan.js';
 import { readStartCatalog } from '../migration/migration-catalogs.js';
 import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { isCommitAwaited, isDraining } from '../migration/migration-view.js';
+import { isCommitAwaited, isDraining } from '../../store/migration-view.js';
 import { followedCatalog, type FollowedEntry } from './followed-collections.js';
 import type { SyncPipeline } from './sync-pipeline.js';
 import { type TaskChoice, taskCollection } from './task-collections.js';

@@ -12,7 +12,7 @@ import { keepsBalancer, sourceShardOf, swapsOf } from '../../store/reversal.js';
 import type { TaskRecord } from '../../store/task-record.js';
 import { planOf, readStartCatalog } from '../migration/migration-catalogs.js';
 import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { IdleTasks } from '../migration/migration-view.js';
+import { IdleTasks } from '../../store/migration-view.js';
 import { recreateCapped } from './copy-plans.js';
 import { followCommit, followSeal } from './follow-commit.js';
 import { followedCatalog } from './followed-collections.js';

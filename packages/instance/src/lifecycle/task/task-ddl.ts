@@ -8,7 +8,7 @@ import type { Rereader } from '../../reread/rereader.js';
 import type { DdlEntry } from '../../store/ddl-journal.js';
 import type { RereadSet } from '../../store/reread-set.js';
 import type { TaskStorage } from '../../store/task-storage.js';
-import type { Journalled } from '../migration/migration-watch.js';
+import type { Journalled } from '../../store/migration-watch.js';
 import type { UnknownCollections } from './apply-stage.js';
 import type { CopyPlans } from './copy-plans.js';
 import { type FollowedEntry, resultOf, type TaskTables } from './followed-collections.js';

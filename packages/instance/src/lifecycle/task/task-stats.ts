@@ -14,7 +14,7 @@ import type { Partition, PartitionState } from '../../store/partition.js';
 import { type StoredHotDocument, TaskRecords } from '../../store/task-record.js';
 import { idJson } from '../../verify/standalone/described-mismatch.js';
 import { type ClusterName, connectConfigured } from '../migration/clusters.js';
-import type { MigrationView } from '../migration/migration-view.js';
+import type { MigrationView } from '../../store/migration-view.js';
 
 /** The stats of a sync task, for progress. */
 export interface TaskStats {

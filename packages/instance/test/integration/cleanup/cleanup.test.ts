@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
-import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean-up.js';
-import { unblock } from '../../../src/lifecycle/commands/unblock.js';
+import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/instance/clean-up.js';
+import { unblock } from '../../../src/lifecycle/instance/unblock.js';
 import { Fixture, type Side } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
-import { preflight } from '../../../src/lifecycle/commands/answer-questions.js';
+import { preflight } from '../../../src/lifecycle/instance/answer-questions.js';
 import { requestOf } from '../../unit/preflight/fixture.js';
 import { Fixture, type Side } from './fixture.js';
 import { refuses, startBody } from './start-conditions.js';

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
-import { cleanUp } from '../../../src/lifecycle/commands/clean-up.js';
+import { cleanUp } from '../../../src/lifecycle/instance/clean-up.js';
 import { Fixture } from './fixture.js';
 
 import { startBody } from './start-conditions.js';

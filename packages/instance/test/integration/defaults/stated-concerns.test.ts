@@ -2,7 +2,7 @@ import { Long, MinKey } from 'mongodb';
 import { afterEach, expect, it } from 'vitest';
 import { takenBy } from '../../../src/cluster/driver/commands.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
-import { cleanUp } from '../../../src/lifecycle/commands/clean-up.js';
+import { cleanUp } from '../../../src/lifecycle/instance/clean-up.js';
 import { Fixture, type Shape, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { atStep } from '../at-step.js';

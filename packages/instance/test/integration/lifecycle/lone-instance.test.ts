@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../../src/async/clock.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
-import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
+import { SyncInstance } from '../../../src/lifecycle/instance/sync-instance.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import { instanceLogger } from '../instance-log.js';
 import { anyReleases } from '../contract/releases.js';

@@ -3,7 +3,7 @@ import { compareClusters } from '@convoy/cli/demo/compare';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import type { InstanceConfig } from '../../../src/config/instance-schema.js';
-import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean-up.js';
+import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/instance/clean-up.js';
 import { Board } from '../contract/board-fleet.js';
 import { readsShards, Fixture, type Side } from '../contract/fixture.js';
 import { blockingReleases } from '../contract/releases.js';

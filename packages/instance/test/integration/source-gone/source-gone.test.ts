@@ -1,5 +1,5 @@
-import { cleanUp } from '@convoy/instance/lifecycle/commands/clean-up';
-import { unblock } from '@convoy/instance/lifecycle/commands/unblock';
+import { cleanUp } from '@convoy/instance/lifecycle/instance/clean-up';
+import { unblock } from '@convoy/instance/lifecycle/instance/unblock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { atStep } from '../at-step.js';

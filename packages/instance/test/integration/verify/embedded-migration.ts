@@ -12,7 +12,7 @@ import { connectConfigured } from '../../../src/lifecycle/migration/clusters.js'
 import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
 import type { LeaderStep } from '../../../src/lifecycle/migration/steps.js';
 import { atStep } from '../at-step.js';
-import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
+import { SyncInstance } from '../../../src/lifecycle/instance/sync-instance.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import { instanceLogger } from '../instance-log.js';
 import { ClientProxy } from './client-proxy.js';

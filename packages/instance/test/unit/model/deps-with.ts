@@ -3,7 +3,7 @@ import { only } from '../../../../../test/only.js';
 import type { Clock } from '../../../src/async/clock.js';
 import type { InstanceConfig } from '../../../src/config/instance-schema.js';
 import type { LeaderDependencies } from '../../../src/lifecycle/migration/migration-dependencies.js';
-import type { MigrationWatch } from '../../../src/lifecycle/migration/migration-watch.js';
+import type { MigrationWatch } from '../../../src/store/migration-watch.js';
 import type { Runtime } from '../../../src/lifecycle/migration/runtime.js';
 import type { Logger } from '../../../src/logging/logger.js';
 import { Metadata } from '../../../src/store/metadata.js';

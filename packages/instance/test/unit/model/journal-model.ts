@@ -1,5 +1,5 @@
 import { timeOf } from '../../../src/cluster/cluster-time.js';
-import type { Journalled } from '../../../src/lifecycle/migration/migration-watch.js';
+import type { Journalled } from '../../../src/store/migration-watch.js';
 import type { DdlSource } from '../../../src/lifecycle/task/task-ddl.js';
 import { type DdlEntry, DdlJournal } from '../../../src/store/ddl-journal.js';
 import type { Metadata } from '../../../src/store/metadata.js';

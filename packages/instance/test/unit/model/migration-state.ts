@@ -3,7 +3,7 @@ import type { TaskStats } from '../../../src/lifecycle/task/task-stats.js';
 import type { CommitRound, MigrationRecord, Reversal } from '../../../src/store/migration-record.js';
 import type { TaskRecord, TaskVerification } from '../../../src/store/task-record.js';
 import { zeroTimestamp } from './parts.js';
-import type { MigrationView } from '../../../src/lifecycle/migration/migration-view.js';
+import type { MigrationView } from '../../../src/store/migration-view.js';
 
 /** The record of a migration without a verifier before its initialisation, with the sync task `a`. */
 export function recordWith(changes: Partial<MigrationRecord> = {}): MigrationRecord {

@@ -12,7 +12,7 @@ import { recordWith, roundWith, taskWith } from '../../model/migration-state.js'
 import { never, once, settled } from '../../model/parts.js';
 import { only } from '../../../../../../test/only.js';
 import type { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-view.js';
+import type { MigrationView } from '../../../../src/store/migration-view.js';
 
 let rounds: CommitRound[];
 let totals_bytes: MigrationRecord['estimatedTotalBytes'][];

@@ -5,7 +5,7 @@ import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { leadWhenElected, supervise } from '../../../../src/lifecycle/leader/lead.js';
 import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
-import { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import { MigrationWatch } from '../../../../src/store/migration-watch.js';
 import type { MigrationRecord, MigrationRecords } from '../../../../src/store/migration-record.js';
 import type { TaskRecord, TaskRecords } from '../../../../src/store/task-record.js';
 import { fakeCluster } from '../../fake-node-client.js';
@@ -17,7 +17,7 @@ import { untilAborted } from '../../model/scheduler.js';
 import { only } from '../../../../../../test/only.js';
 import type { Clock } from '../../../../src/async/clock.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-view.js';
+import type { MigrationView } from '../../../../src/store/migration-view.js';
 
 const refusal = new Error('IndexNotFound');
 let isReplaced: boolean;

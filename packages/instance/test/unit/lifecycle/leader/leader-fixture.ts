@@ -8,7 +8,7 @@ import type {
   LeaderDependencies,
   MigrationDependencies,
 } from '../../../../src/lifecycle/migration/migration-dependencies.js';
-import { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import { MigrationWatch } from '../../../../src/store/migration-watch.js';
 import { createRuntime } from '../../../../src/lifecycle/migration/runtime.js';
 import { createLogger } from '../../../../src/logging/logger.js';
 import { Metrics } from '../../../../src/metrics/metrics.js';

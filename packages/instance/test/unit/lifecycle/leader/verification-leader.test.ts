@@ -6,7 +6,7 @@ import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 import { depsWith } from '../../model/deps-with.js';
 import { roundWith, verificationWith, viewWith } from '../../model/migration-state.js';
 import { never, once } from '../../model/parts.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-view.js';
+import type { MigrationView } from '../../../../src/store/migration-view.js';
 import { verifyDocuments } from '../../../../src/lifecycle/leader/commit.js';
 
 const commitTime = new Timestamp({ t: 100, i: 1 });

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { only } from '../../../../../../test/only.js';
 import { timeOf } from '../../../../src/cluster/cluster-time.js';
 import { isOfNoMatter } from '../../../../src/lifecycle/task/sync-tasks.js';
-import type { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { MigrationWatch } from '../../../../src/store/migration-watch.js';
 import type { SyncPipeline } from '../../../../src/lifecycle/task/sync-pipeline.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
 import type { TaskRecord } from '../../../../src/store/task-record.js';
@@ -12,7 +12,7 @@ import { Condition } from '../../../../src/async/waiting.js';
 import { depsWith } from '../../model/deps-with.js';
 import { roundWith, statsWith, taskWith, viewWith } from '../../model/migration-state.js';
 import { never, settled } from '../../model/parts.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-view.js';
+import type { MigrationView } from '../../../../src/store/migration-view.js';
 import { followCommit, followSeal } from '../../../../src/lifecycle/task/follow-commit.js';
 
 const round = (number: number, seconds = 1): CommitRound =>

@@ -1,6 +1,6 @@
 import { Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Journalled } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { Journalled } from '../../../../src/store/migration-watch.js';
 import { DdlFollower, type DdlSource, type TaskDdl } from '../../../../src/lifecycle/task/task-ddl.js';
 import type { DdlEntry } from '../../../../src/store/ddl-journal.js';
 import { Condition } from '../../../../src/async/waiting.js';
