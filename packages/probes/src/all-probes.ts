@@ -2,6 +2,7 @@ import { privileges } from './access/privileges.js';
 import { writeBlocks } from './access/write-blocks.js';
 import { catalogs, shardKeyIndexes } from './definitions/catalogs.js';
 import { ddlEvents } from './definitions/ddl-event.js';
+import { timeSeries } from './definitions/time-series.js';
 import type { Probe } from './framework/probe.js';
 import { orderAndBounds } from './reads/order-and-bounds.js';
 import { readsAtATime } from './reads/reads-at-a-time.js';
@@ -28,6 +29,7 @@ export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
   'Positions of streams': streamPositions,
   'DDL events': ddlEvents,
   Definitions: [...catalogs, ...shardKeyIndexes],
+  'Time series': timeSeries,
   'Bulk writes': bulkWrites,
   'Exact documents': exactDocuments,
   'Numbered writes': numberedWrites,

@@ -263,12 +263,7 @@ export const ownerHazards: readonly Hazard[] = [
         symbol: 'journalledBy',
         find: 'ddlWatermark: record.ddlWatermark === null ? null : timeOf(record.ddlWatermark.time) };',
         replace: 'ddlWatermark: 2n ** 62n };',
-        tests: [
-          instanceTest(
-            'store/migration-watch.test.ts',
-            'makes an instance believe nothing but the record',
-          ),
-        ],
+        tests: [instanceTest('store/migration-watch.test.ts', 'makes an instance believe nothing but the record')],
       },
       {
         takesOut: 'the pause between two reads',

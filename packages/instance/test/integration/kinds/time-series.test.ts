@@ -10,7 +10,7 @@ const begin_ms = Date.UTC(2026, 0, 1);
 const at = (second: number): Date => new Date(begin_ms + second * 1_000);
 const sensors = 10;
 /** Of a time series whose measurements are old: servers delete none of them. */
-const longAge_seconds = 3_000_000_000;
+const longAge_seconds = 1_000_000_000;
 
 /** One measurement of each sensor for each second. */
 async function measure(db: Db, from_seconds: number, to_seconds: number): Promise<void> {

@@ -6,6 +6,7 @@ import {
   batch,
   type Distortion,
   each,
+  events,
   fields,
   none,
   on,
@@ -26,6 +27,13 @@ const isSecond = (command: Record<string, unknown>): boolean =>
 
 /** Servers that write, count and authorise differently. */
 export const writingDistortions: Readonly<Record<string, Distortion>> = {
+  'buckets-in-streams': events(() => []),
+  'series-in-streams': events(() => []),
+  'buckets-at-a-time': where((command) => command['min'] !== undefined, allButLast),
+  'buckets-are-written': where((command) => String(command['insert']).startsWith('system.buckets.'), refused(166)),
+  'foreign-buckets-take-measurements': on('validate', fields({ valid: false })),
+  'series-definitions': on('listIndexes', none),
+  'sharded-buckets': where((command) => command['update'] !== undefined, refused(61)),
   'unordered-goes-on': on('find', allButLast),
   'ordered-stops': on(
     'find',
