@@ -129,9 +129,15 @@ const refusedOptions: ReadonlySet<string> = new Set([
   'temp',
 ]);
 
-function checkedExpiry(seconds: number): number {
-  if (seconds >= 0) return seconds;
-  throw failure.invalidOptions("'expireAfterSeconds' option must be greater than or equal to 0");
+/** Buckets expire by the seconds since 1970 in their `_id`, so none can be older (8.0.10 source: create, collMod). */
+export function checkedExpiry(seconds: number): number {
+  if (seconds < 0) throw failure.invalidOptions("'expireAfterSeconds' option must be greater than or equal to 0");
+  const now_seconds = Math.floor(Date.now() / 1_000);
+  if (seconds <= now_seconds) return seconds;
+  throw failure.invalidOptions(
+    `TTL index 'expireAfterSeconds' option cannot exceed time since last epoch (${now_seconds}) for time-series ` +
+      `collections, found ${seconds}`,
+  );
 }
 
 /** The options of the collection that holds the buckets. */

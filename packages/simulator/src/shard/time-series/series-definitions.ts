@@ -18,7 +18,7 @@ import { modifyOperation } from '../oplog/ddl-operations.js';
 import type { View } from '../storage/catalog.js';
 import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
-import { unpackStage } from './create-series.js';
+import { checkedExpiry, unpackStage } from './create-series.js';
 import type { SeriesTarget } from './series-target.js';
 
 /** The command as it would be on the buckets. */
@@ -140,7 +140,7 @@ function changedOptions({ state, request: { body } }: CommandContext, { buckets 
 
 /** The number of seconds stands before the bucketing. */
 function withExpiry(options: Doc, seconds: Value): Doc {
-  const changed = Long.fromNumber(numberOf(seconds) ?? 0);
+  const changed = Long.fromNumber(checkedExpiry(numberOf(seconds) ?? 0));
   if (options.has('expireAfterSeconds')) return options.set('expireAfterSeconds', changed);
   const fields = [...options];
   fields.splice(

@@ -47,6 +47,15 @@ describe('time-series collections', () => {
     expect(buckets).not.toHaveProperty('idIndex');
   });
 
+  it('expire no later than what would be older than 1970', async () => {
+    using fixture = new VersionedShard('8.0');
+    const timeseries = { timeField: 't' };
+    const tooLong = { expireAfterSeconds: Math.floor(Date.now() / 1_000) + 3_600 };
+    await expect(fixture.run('db', { create: 'series', timeseries, ...tooLong })).rejects.toMatchObject({ code: 72 });
+    await fixture.run('db', { create: 'series', timeseries, expireAfterSeconds: 1_000_000_000 });
+    await expect(fixture.run('db', { collMod: 'series', ...tooLong })).rejects.toMatchObject({ code: 72 });
+  });
+
   it('keep storage engine and collation, which their buckets have too', async () => {
     using fixture = new VersionedShard('8.0');
     const storageEngine = { wiredTiger: { configString: 'block_compressor=zlib' } };
