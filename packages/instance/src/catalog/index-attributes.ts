@@ -16,7 +16,14 @@ import {
 import type { Making } from './create-collections.js';
 import { sameDocument } from './namespace.js';
 import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
-import { type IndexPlan, isIdKey, supportingIndex, TEMPORARY_INDEX_PREFIX, uniqueConversion } from './index-plan.js';
+import {
+  type IndexPlan,
+  isBuiltToExpire,
+  isIdKey,
+  supportingIndex,
+  TEMPORARY_INDEX_PREFIX,
+  uniqueConversion,
+} from './index-plan.js';
 import { indexesMax, TTL_OFF_SECONDS } from './index-spec.js';
 import { type PresentIndexes, presentIndexes } from './read-indexes.js';
 
@@ -166,6 +173,7 @@ async function completeOnShards(
 
 /** Attributes that every version changes in place. TTL comes last: from then on the server deletes documents. */
 async function restoreInPlace(restoring: Restoring, plan: CollectionPlan): Promise<void> {
+  for (const index of plan.indexes.filter(isBuiltToExpire)) await buildToExpire(restoring, plan, index);
   const present = await presentIndexes(restoring, plan);
   for (const { final } of plan.indexes) {
     const name = final.name as string;
@@ -179,6 +187,13 @@ async function restoreInPlace(restoring: Restoring, plan: CollectionPlan): Promi
   }
   const expireAfterSeconds: unknown = plan.options.expireAfterSeconds;
   if (expireAfterSeconds !== undefined) await changeCollection(restoring, plan, { expireAfterSeconds });
+}
+
+/** The two forms of an index of a time series cannot stand beside each other. */
+async function buildToExpire(restoring: Restoring, plan: CollectionPlan, { final, temporary }: IndexPlan) {
+  if ((await presentIndexes(restoring, plan)).every(String(final.name))) return;
+  await dropIndex(restoring, plan.entry, String(temporary?.name));
+  await sendCreateIndexes(restoring, plan, [final]);
 }
 
 /** An index that the shard key needs stays visible if the server insists: the comparison of definitions names it. */
@@ -244,6 +259,11 @@ async function deferIndex(
     await dropIndex(deferring, plan.entry, name);
   }
   if (temporary === null) return;
+  if (isBuiltToExpire({ final, temporary })) {
+    await dropIndex(deferring, plan.entry, name);
+    await buildIndexes(deferring, plan, [temporary]);
+    return;
+  }
   if (present.every(name, (found) => isUnique(found) === isUnique(temporary))) {
     for (const change of changesOf(temporary, present)) await changeIndex(deferring, plan, { name, ...change });
     return;

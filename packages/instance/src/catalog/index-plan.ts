@@ -4,7 +4,7 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Document } from 'mongodb';
 import { failureName } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { shownName } from '../cluster/time-series.js';
+import { seriesOf, shownName } from '../cluster/time-series.js';
 import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
 import {
   canonicalText,
@@ -100,7 +100,9 @@ export function planIndexes(entry: CatalogEntry, deps: IndexRules): { indexes: I
     .map((index) => withoutFields(index, 'unique', 'prepareUnique'))
     .filter((index) => !finals.some((other) => indexSignature(other) === indexSignature(index)))
     .map((final): IndexPlan => ({ final, temporary: dormant(final), staysPlain: true }));
-  return { indexes: [...deferAttributes(finals, sharding, deps), ...staying], warnings };
+  const deferred = deferAttributes(finals, sharding, deps);
+  const indexes = seriesOf(entry.name) === null ? deferred : deferred.map(withoutExpiry);
+  return { indexes: [...indexes, ...staying], warnings };
 }
 
 /** First release that is known to refuse it. */
@@ -208,6 +210,24 @@ function deferAttributes(finals: readonly Document[], sharding: Sharding | null,
     const bare = withoutFields(plain, 'expireAfterSeconds');
     return { final, temporary: { ...bare, name: `${TEMPORARY_INDEX_PREFIX}${String(final.name)}` } };
   });
+}
+
+/**
+ * Servers cannot switch on the TTL index of a time series later: until the commit one without TTL stands for it, under
+ * another name (8.0.10 source, collMod).
+ */
+function withoutExpiry({ final, temporary }: IndexPlan): IndexPlan {
+  if (final.expireAfterSeconds === undefined) return { final, temporary };
+  const name = `${TEMPORARY_INDEX_PREFIX}${String(final.name)}`;
+  const written = final.originalSpec as ReadonlyMap<string, unknown> | undefined;
+  const originalSpec = new Map([...(written ?? [])].filter(([attribute]) => attribute !== 'expireAfterSeconds'));
+  const bare = { ...withoutFields(dormant(final), 'expireAfterSeconds'), name };
+  return { final, temporary: written === undefined ? bare : { ...bare, originalSpec: originalSpec.set('name', name) } };
+}
+
+/** Whether an index gets its TTL by being built anew. */
+export function isBuiltToExpire({ final, temporary }: IndexPlan): boolean {
+  return final.unique !== true && temporary !== null && temporary.name !== final.name;
 }
 
 /** An index without the attributes that affect data or queries. */

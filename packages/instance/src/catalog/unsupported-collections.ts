@@ -27,6 +27,9 @@ export function refuseTimeSeries({ timeSeries }: Pick<CatalogReport, 'timeSeries
 /** The first release that keeps time series in another form than as buckets behind a view. */
 const viewlessSeries = [8, 3] as const;
 
+/** The first release with TTL indexes of time series. */
+const expiringMeasurements = [6, 3] as const;
+
 /**
  * Refuses time series that would arrive in a form which one of the clusters does not know, now or after a reverse.
  * @throws ConvoyError `timeSeriesNotSupported`, naming the first few
@@ -44,6 +47,16 @@ export function refuseSeriesBetween(
       'timeSeriesNotSupported',
       `${newer.name} keeps time series in a form that Convoy does not know (releases after 8.2), and the source has ` +
         `${nameSome(series)}. Exclude them.`,
+    );
+  const older = clusters.find(({ version }) => !isAtLeast(version, ...expiringMeasurements));
+  const expiring = catalog.filter(
+    ({ name, indexes }) => seriesOf(name) !== null && indexes.some((index) => index.expireAfterSeconds !== undefined),
+  );
+  if (older !== undefined && expiring.length > 0)
+    throw new ConvoyError(
+      'timeSeriesNotSupported',
+      `${older.name} cannot have the TTL indexes of ${nameSome(expiring.map(shownName))}, which releases from 6.3 on ` +
+        'can. Drop these indexes, or exclude their collections.',
     );
   if (!isReversible || new Set(clusters.map(({ version: [major] }) => major)).size < 2) return;
   throw new ConvoyError(
@@ -92,8 +105,7 @@ function refuseObstacles(catalog: Catalog): void {
 }
 
 function describeObstacle(entry: CatalogEntry, index: Document): string[] {
-  const ofSeries = seriesOf(entry.name) !== null && index.expireAfterSeconds !== undefined;
-  const obstacle = ofSeries ? 'servers cannot switch on the TTL index of a time series later' : indexObstacle(index);
+  const obstacle = indexObstacle(index);
   return obstacle === null ? [] : [`${String(index.name)} of ${shownName(entry)}: ${obstacle}`];
 }
 

@@ -12,6 +12,19 @@ const sensors = 10;
 /** Of a time series whose measurements are old: servers delete none of them. */
 const longAge_seconds = 1_000_000_000;
 
+/** Measurements of some sensors expire, long after the test (servers from 6.3). */
+const expiring = {
+  key: { at: 1 },
+  name: 'expiring',
+  expireAfterSeconds: longAge_seconds,
+  partialFilterExpression: { sensor: { $gte: 5 } },
+};
+
+async function indexes(db: Db, name = 'readings'): Promise<Document[]> {
+  const listed = (await db.collection(name).listIndexes().toArray()) as Document[];
+  return listed.sort((a, b) => (a['name'] < b['name'] ? -1 : 1));
+}
+
 /** One measurement of each sensor for each second. */
 async function measure(db: Db, from_seconds: number, to_seconds: number): Promise<void> {
   for (let second = from_seconds; second < to_seconds; second += 1)
@@ -98,7 +111,7 @@ it.each(sampled(cases))(
     await source.createCollection('plain', { timeseries: { timeField: 'at' } });
     await source
       .collection('readings')
-      .createIndexes([{ key: { sensor: 1, value: 1 } }, { key: { value: -1 }, hidden: true }]);
+      .createIndexes([{ key: { sensor: 1, value: 1 } }, { key: { value: -1 }, hidden: true }, expiring]);
     await source.createCollection('high', { viewOn: 'readings', pipeline: [{ $match: { value: { $gte: 50 } } }] });
     if (sharded !== null) await shardReadings(fixture.cluster0, ...sharded);
     await measure(source, 0, 40);
@@ -123,10 +136,6 @@ it.each(sampled(cases))(
     await expectEqualSeries(source, destination, ['readings', 'plain', 'late']);
     expect(await measurements(destination, 'high')).toEqual(await measurements(source, 'high'));
     expect(await definitions(destination)).toEqual(await definitions(source));
-    const indexes = async (db: Db): Promise<Document[]> =>
-      ((await db.collection('readings').listIndexes().toArray()) as Document[]).sort((a, b) =>
-        a['name'] < b['name'] ? -1 : 1,
-      );
     expect(await indexes(destination)).toEqual(await indexes(source));
     const shown = JSON.stringify(await instance.progress());
     expect(shown).not.toContain('system.buckets');
@@ -217,16 +226,22 @@ it(
       timeseries: { timeField: 'at', metaField: 'sensor' },
       expireAfterSeconds: longAge_seconds,
     });
+    await source.collection('readings').createIndexes([expiring]);
+    const before = await indexes(source);
     await shardReadings(fixture.cluster0, ...byMeta);
     await measure(source, 0, 20);
     await using instance = await fixture.startInstance();
     await instance.migrate(startBody({ reversible: true, enableUserWriteBlocking: true }));
     const destination = fixture.cluster1.client.db('plant');
     await measure(destination, 20, 40);
+    expect(await indexes(destination)).toEqual(await indexes(source));
     await instance.accepted('reverse');
     await measure(destination, 40, 50);
     await instance.commitWhenOffered();
     await expectEqualSeries(destination, source, ['readings']);
+    expect((await indexes(source)).filter(({ name }) => name === 'expiring')).toEqual(
+      before.filter(({ name }) => name === 'expiring'),
+    );
     expect(await source.collection('readings').countDocuments()).toBe(50 * sensors);
   },
 );

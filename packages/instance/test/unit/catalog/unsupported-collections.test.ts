@@ -3,7 +3,6 @@ import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import {
   describeLeftOut,
   refuseSeriesBetween,
-  refuseUnsupported,
 } from '../../../src/catalog/unsupported-collections.js';
 
 function view(name: string, options: CatalogEntry['options'], database = 'app'): CatalogEntry {
@@ -40,11 +39,13 @@ test.each([
   expect(() => refuseSeriesBetween([], between, reversible)).not.toThrow();
 });
 
-test('a TTL index of a time series is refused, since it could not be switched on at the commit', () => {
+test('a TTL index of a time series needs a release that has such indexes', () => {
   const index = { key: new Map([['control.max.at', 1]]), name: 'old', expireAfterSeconds: 60 };
-  const refuse = (name: string) => () => refuseUnsupported({ catalog: [{ ...series, name, indexes: [index] }] });
-  expect(refuse('system.buckets.t')).toThrow(/old of app\.t: servers cannot switch on/);
-  expect(refuse('t')).not.toThrow();
+  const refuse = (name: string, destination: number) => () =>
+    refuseSeriesBetween([{ ...series, name, indexes: [index] }], clusters(7, destination), false);
+  expect(refuse('system.buckets.t', 6)).toThrow(/cluster1 cannot have the TTL indexes of app\.t, which/);
+  expect(refuse('t', 6)).not.toThrow();
+  expect(refuse('system.buckets.t', 7)).not.toThrow();
 });
 
 test('without time series there is nothing to say', () => {
