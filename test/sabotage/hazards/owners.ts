@@ -297,7 +297,9 @@ export const ownerHazards: readonly Hazard[] = [
         symbol: 'acceptCommand',
         find: '  parseCommandBody(body ?? {});\n',
         replace: '',
-        tests: [instanceTest('process/carry-out.test.ts', 'is refused like one over HTTP: %s')],
+        tests: [
+          instanceTest('lifecycle/instance/fleet-command-carry-out.test.ts', 'is refused like one over HTTP: %s'),
+        ],
       },
     ],
   },
