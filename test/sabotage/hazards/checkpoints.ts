@@ -179,8 +179,8 @@ export const checkpointHazards: readonly Hazard[] = [
         takesOut: 'the wait until the stream has passed the commit time',
         file: instance('lifecycle/task/apply-stage.ts'),
         symbol: 'isQuietUpTo',
-        find: 'this.dispatcher.position >= time && this.dispatcher.readAgain',
-        replace: 'this.dispatcher.readAgain',
+        find: 'this.dispatcher.position >= time && this.dispatcher.isReadAgain',
+        replace: 'this.dispatcher.isReadAgain',
         tests: [instanceTest('lifecycle/task/checkpoint.test.ts', 'before the stream has passed the commit time')],
       },
       {

@@ -167,7 +167,7 @@ export const keyHazards: readonly Hazard[] = [
       {
         takesOut: 'the one statement per class in a write batch',
         file: instance('apply/write-batch.ts'),
-        symbol: 'place',
+        symbol: 'addTo',
         find: 'const before = byClass.get(routed.workerClass);',
         replace:
           'const before = byClass.get(`${routed.workerClass}/${event.time}`);\n' +

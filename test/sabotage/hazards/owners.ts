@@ -225,9 +225,12 @@ export const ownerHazards: readonly Hazard[] = [
       {
         takesOut: 'the comparison of a report with the stored one',
         file: instance('lifecycle/task/follow-commit.ts'),
-        symbol: 'followCommit',
-        find: 'if (isNews(found, watch.view.tasks.get(sync.taskId)?.drained ?? null)) {',
-        replace: 'if (isNews(found, before)) {\n      before = found;',
+        symbol: 'reportLateWrites',
+        find: 'if (!isNews(found, watch.view.tasks.get(taskId)?.drained ?? null)) return;',
+        replace:
+          'const own = ((globalThis as { own?: WeakMap<object, DrainedRound> }).own ??= new WeakMap());\n' +
+          '  if (!isNews(found, own.get(taskRecords) ?? null)) return;\n' +
+          '  own.set(taskRecords, found);',
         tests: [
           instanceTest(
             'lifecycle/task/sync-tasks.test.ts',

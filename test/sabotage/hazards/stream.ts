@@ -118,7 +118,7 @@ export const streamHazards: readonly Hazard[] = [
     number: 9,
     hazard: 'The driver resumes a change stream by itself, possibly from an older token',
     handling:
-      'Convoy has its own cursor (`aggregate` and `getMore`) and reopens it at the token of the last batch. The ' +
+      'Convoy has its own cursor (`aggregate` and `getMore`) and reopens it at the time of its last token. The ' +
       'driver retries nothing.',
     sabotages: [
       {

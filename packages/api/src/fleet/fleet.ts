@@ -71,7 +71,7 @@ export interface SeenReport {
   fresh: boolean;
 }
 
-/** The elected coordinator instance. */
+/** The leader of a fleet. */
 export interface Leader {
   id: string;
   syncID: string;
@@ -129,7 +129,7 @@ export interface Fleet {
    * For an instance that does not lead, their counters, rates and times may be minutes old; what decides is not.
    */
   reports(): ReadonlyMap<string, SeenReport>;
-  /** The elected coordinator instance that this process knows, or null. */
+  /** The leader that this process knows, or null. */
   leader(): Leader | null;
   /**
    * True while this process holds the leader's lease. It never decides about data: the epochs in the metadata database

@@ -35,7 +35,7 @@ export class CommandWorker {
     private readonly redis: SignedRedis,
     private readonly instanceId: string,
     private readonly handler: CommandHandler,
-    private readonly ledger: CommandLedger,
+    private readonly handled: HandledCommands,
     private readonly logger: Logger,
   ) {
     const { connection, keys } = redis;
@@ -69,7 +69,7 @@ export class CommandWorker {
     const { handler, logger } = this;
     const { name, body, expiresAt_ms } = data;
     try {
-      const result = await this.ledger.once(commandId, async () => {
+      const result = await this.handled.once(commandId, async () => {
         const awaited_ms = expiresAt_ms - (await redisTime_ms(this.redis));
         return awaited_ms < 0 ? expired : handler({ commandId, name, body }, awaited_ms);
       });
@@ -94,7 +94,7 @@ const COMMANDS_MAX = 256;
  * The commands that this process handled, with their results. A flushed queue or a job that ran twice may deliver a
  * command again: it gets the first result without further effect.
  */
-export class CommandLedger {
+export class HandledCommands {
   readonly #results = new Map<string, Promise<CommandResult>>();
 
   /** The command's remembered result, or the result of handling it now. Forgets a command whose handler throws. */

@@ -19,29 +19,31 @@ import { decodeRoster, NOW_STATEMENTS, type Roster, ROSTER_EXPRESSION } from './
  * for the roster with standings or 2 for the one with all news.
  */
 const BEAT = `
-local members, news, standings = KEYS[3], KEYS[4], KEYS[5]
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+local identity, report, members, news, standings = unpack(KEYS)
+local incarnation, lease_ms, retention_ms, id, channel, message = unpack(ARGV)
+local hasNews, hasOtherStanding, asked = ARGV[7] == '1', ARGV[8] == '1', ARGV[9]
+local holder = redis.call('GET', identity)
+if holder and holder ~= incarnation then return 0 end
+redis.call('SET', identity, incarnation, 'PX', lease_ms)
 ${NOW_STATEMENTS}
-if ARGV[6] ~= '' and redis.call('ZADD', members, now_ms, ARGV[4]) == 1 then
-  redis.call('ZREMRANGEBYSCORE', members, '-inf', '(' .. (now_ms - ARGV[3]))
-  for _, id in ipairs(redis.call('ZRANGE', news, 0, -1)) do
-    if not redis.call('ZSCORE', members, id) then
-      redis.call('ZREM', news, id)
-      redis.call('ZREM', standings, id)
+if message ~= '' and redis.call('ZADD', members, now_ms, id) == 1 then
+  redis.call('ZREMRANGEBYSCORE', members, '-inf', '(' .. (now_ms - retention_ms))
+  for _, known in ipairs(redis.call('ZRANGE', news, 0, -1)) do
+    if not redis.call('ZSCORE', members, known) then
+      redis.call('ZREM', news, known)
+      redis.call('ZREM', standings, known)
     end
   end
 end
-local isLost = not holder or redis.call('PEXPIRE', KEYS[2], ARGV[3]) == 0
-if ARGV[6] ~= '' and (ARGV[7] == '1' or isLost) then
-  redis.call('SET', KEYS[2], ARGV[6], 'PX', ARGV[3])
-  redis.call('ZADD', news, now_ms, ARGV[4])
-  if ARGV[8] == '1' or isLost then redis.call('ZADD', standings, now_ms, ARGV[4]) end
-  redis.call('PUBLISH', ARGV[5], ARGV[6])
+local isLost = not holder or redis.call('PEXPIRE', report, retention_ms) == 0
+if message ~= '' and (hasNews or isLost) then
+  redis.call('SET', report, message, 'PX', retention_ms)
+  redis.call('ZADD', news, now_ms, id)
+  if hasOtherStanding or isLost then redis.call('ZADD', standings, now_ms, id) end
+  redis.call('PUBLISH', channel, message)
 end
-if ARGV[9] == '0' then return 1 end
-if ARGV[9] == '1' then news = standings end
+if asked == '0' then return 1 end
+if asked == '1' then news = standings end
 return ${ROSTER_EXPRESSION}`;
 
 /** Interval of repeating an unchanged report: Redis may have lost it in a failover and hold an older one. */

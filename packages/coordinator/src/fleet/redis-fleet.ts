@@ -15,7 +15,7 @@ import { causeOf } from '../director/warnings.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import { refusalReasons } from '../redis/signature.js';
 import { isOpen, type RedisConnection } from '../redis/signed-redis.js';
-import { CommandLedger, CommandWorker } from './command-worker.js';
+import { CommandWorker, HandledCommands } from './command-worker.js';
 import { type FleetLink, type FleetLinkOptions, linkFleet } from './fleet-link.js';
 import { FleetView } from './fleet-view.js';
 import { Heartbeat } from './heartbeat.js';
@@ -39,7 +39,7 @@ export class RedisFleet implements Fleet {
   readonly #wakes: ThrottledPublisher;
   readonly #ddlWatermarks: ThrottledPublisher;
   readonly #details: DetailsWriter;
-  readonly #ledger = new CommandLedger();
+  readonly #handled = new HandledCommands();
   #membership: Membership | null = null;
   #handler: CommandHandler | null = null;
   #worker: CommandWorker | null = null;
@@ -250,7 +250,7 @@ export class RedisFleet implements Fleet {
     if (this.#handler === null || this.#worker !== null) return;
     this.#commandConnection ??= this.#redis.connections.patient();
     const redis = { ...this.#redis, connection: this.#commandConnection };
-    this.#worker = new CommandWorker(redis, instanceId, this.#handler, this.#ledger, this.#redis.logger);
+    this.#worker = new CommandWorker(redis, instanceId, this.#handler, this.#handled, this.#redis.logger);
   }
 
   async #stopWorker(): Promise<void> {

@@ -18,7 +18,7 @@ export interface EventDispatcherDependencies {
   applyWorkers: Pick<ApplyWorkers, 'push'>;
   budget: ByteBudget;
   /** Events up to this time may have been applied before a restart. */
-  watermark: bigint;
+  sentUpTo: bigint;
   /** Called for changes of an included collection that the task does not follow; the event is dropped. */
   onUnknownCollection: (database: string, name: string, event: ChangeEvent) => void;
   /** Counts changes of migrated data as they are read. */
@@ -65,7 +65,7 @@ export class EventDispatcher {
     this.#position = startAt - 1n;
     this.#ddlWatermark = startAt;
     this.#readBelow = startAt;
-    this.#replayedUpTo = deps.watermark;
+    this.#replayedUpTo = deps.sentUpTo;
   }
 
   get position(): bigint {
@@ -107,13 +107,13 @@ export class EventDispatcher {
   /**
    * Whether all events that may have been applied before a restart are read again: then late writes are counted.
    */
-  get readAgain(): boolean {
-    return this.#readBelow > this.deps.watermark;
+  get isReadAgain(): boolean {
+    return this.#readBelow > this.deps.sentUpTo;
   }
 
   /** Whether all events that may have been applied before a restart are routed again, up to the commit time. */
-  get replayed(): boolean {
-    return this.#position >= this.deps.watermark || (this.#routesUpTo !== null && this.#position >= this.#routesUpTo);
+  get isRoutedAgain(): boolean {
+    return this.#position >= this.deps.sentUpTo || (this.#routesUpTo !== null && this.#position >= this.#routesUpTo);
   }
 
   /**

@@ -103,7 +103,7 @@ export function composeBatch(queue: WaitingEvents, deps: BatchDependencies): Wri
   let endedBy: RoutedEvent | null = null;
   for (const routed of queue) {
     if (items.size >= batchItemsMax || bytes >= batchBytesMax) break;
-    const reread = place(routed, items, batch, deps);
+    const reread = addTo(batch, routed, items, deps);
     if (reread === 'later') {
       endedBy = routed;
       break;
@@ -124,10 +124,10 @@ export function composeBatch(queue: WaitingEvents, deps: BatchDependencies): Wri
  * Adds an event to the batch.
  * @returns a request when its document must be re-read; `later` when the batch must end first
  */
-function place(
+function addTo(
+  batch: WriteBatch,
   routed: RoutedEvent,
   items: BatchItems,
-  batch: WriteBatch,
   deps: BatchDependencies,
 ): RereadRequest | null | 'later' {
   const { event, collection } = routed;

@@ -43,7 +43,7 @@ const MILLISECONDS_PER_SECOND = 1_000;
  * @throws ConvoyError `indexNotSupported` if the server cannot build an index, `catalogDiffers` if another index has
  * its name; at the end, the server's error if a later build may succeed
  */
-export async function buildIndexes(
+export async function buildMissing(
   building: IndexBuilding,
   plan: CollectionPlan,
   wanted: readonly Document[],

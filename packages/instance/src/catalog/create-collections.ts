@@ -5,10 +5,10 @@ import { mapBounded } from '../async/together.js';
 import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { shownName, userName } from '../cluster/time-series.js';
-import { buildIndexes, type SkipIndex } from './build-indexes.js';
+import { buildMissing, type SkipIndex } from './build-indexes.js';
 import { createOptions, droppedWarning, optionDifferences } from './collection-options.js';
 import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
-import { type BuildsUnderWay, type IndexBuildProgress, IndexBuilds } from './index-builds.js';
+import { BuildCounts, type BuildsUnderWay, type IndexBuildProgress } from './index-builds.js';
 import { supportingIndex } from './index-plan.js';
 import { hasAnyDocument, listCollections, type ListedNamespace } from './list-namespaces.js';
 import { type KeyPattern, namespaceOf, sameKey } from './namespace.js';
@@ -40,7 +40,7 @@ export async function createCollections(
     await removeOwnZones(destination, await findOwnZones(destination, signal), signal);
     if (plan.collections.some((collection) => collection.sharding !== null)) await addZones(destination, signal);
   }
-  const progress = new IndexBuilds(plan.collections, onProgress);
+  const progress = new BuildCounts(plan.collections, onProgress);
   const created = await mapBounded(plan.collections, COLLECTIONS_PARALLEL, async (collection) => {
     const row = await createCollection(making, collection);
     progress.finish(collection);
@@ -108,7 +108,7 @@ export async function createCollection(making: Making, plan: CollectionPlan): Pr
   if (plan.entry.type === 'collection') {
     const temporary = plan.indexes.flatMap((index) => (index.temporary === null ? [] : [index.temporary]));
     if (plan.sharding !== null) await ensureSharded(making, plan, temporary);
-    await buildIndexes({ client: destination.router, signal, confirm, skip, builds }, plan, temporary);
+    await buildMissing({ client: destination.router, signal, confirm, skip, builds }, plan, temporary);
   }
   return { database, name, sourceUuid: uuid, destinationUuid: created.uuid };
 }
@@ -204,7 +204,7 @@ async function ensureSharded(
     );
   }
   const supporting = supportingIndex(temporary, sharding.key, sharding.unique);
-  if (supporting !== undefined) await buildIndexes({ client: destination.router, signal, confirm }, plan, [supporting]);
+  if (supporting !== undefined) await buildMissing({ client: destination.router, signal, confirm }, plan, [supporting]);
   await confirm();
   await placeChunks(destination, plan, signal);
 }

@@ -5,7 +5,7 @@ import { mapBounded } from '../async/together.js';
 import { encodeValue, type RawValue } from '../bson/scan.js';
 import { codeOf, serverErrorCode } from '../cluster/failure.js';
 import {
-  buildIndexes,
+  buildMissing,
   changeCollection,
   changeIndex,
   CODES_OF_PRESENT_INDEXES,
@@ -229,7 +229,7 @@ const HELPER_NAME = `${TEMPORARY_INDEX_PREFIX}shard_key`;
  * The opposite of `restoreAttributes`: converts every index of a destination back to the form in which changes are
  * applied. It checks each index first and changes it only if necessary, so callers may repeat it after a crash.
  * @param plan for the catalog that both clusters have, in which the destination has every index in its final form
- * @throws what the client throws; as `buildIndexes`
+ * @throws what the client throws; as `buildMissing`
  */
 export async function deferAttributes(making: Making, plan: DestinationPlan): Promise<void> {
   const { destination, signal, confirm, builds } = making;
@@ -261,14 +261,14 @@ async function deferIndex(
   if (temporary === null) return;
   if (isBuiltToExpire({ final, temporary })) {
     await dropIndex(deferring, plan.entry, name);
-    await buildIndexes(deferring, plan, [temporary]);
+    await buildMissing(deferring, plan, [temporary]);
     return;
   }
   if (present.every(name, (found) => isUnique(found) === isUnique(temporary))) {
     for (const change of changesOf(temporary, present)) await changeIndex(deferring, plan, { name, ...change });
     return;
   }
-  await buildIndexes(deferring, plan, [temporary]);
+  await buildMissing(deferring, plan, [temporary]);
 }
 
 /** A shard key is never without its index. */

@@ -203,7 +203,7 @@ export interface IndexBuildProgress {
 }
 
 /** Counts the indexes of planned collections as they are built, in their form before the commit. */
-export class IndexBuilds {
+export class BuildCounts {
   readonly #progress: IndexBuildProgress;
 
   /** @param onProgress called at once, and after every finished collection */

@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { Version } from '../cluster/node-client.js';
 import {
-  buildIndexes,
+  buildMissing,
   changeIndex,
   dropIndex,
   type IndexBuilding,
@@ -30,7 +30,7 @@ const makesTtlRelease = 6;
  * @param version of the destination
  * @param plan under the name that the collection has on the destination
  * @param found the collection as the destination has it
- * @throws as `buildIndexes`; the server's error if an index cannot be dropped
+ * @throws as `buildMissing`; the server's error if an index cannot be dropped
  */
 export async function reconcileIndexes(
   building: IndexBuilding,
@@ -63,11 +63,11 @@ export async function reconcileIndexes(
   const substitutes = await dropInTheWay(building, plan, found, inTheWay, kept);
   if (substitutes.length > 0) {
     // One is enough, and there may be no room for another one yet.
-    await buildIndexes(building, plan, wanted.filter((index) => supportsKey(plan, [index])).slice(0, 1));
+    await buildMissing(building, plan, wanted.filter((index) => supportsKey(plan, [index])).slice(0, 1));
     // The others may need its room.
     await dropEach(building, found, substitutes);
   }
-  await buildIndexes(building, plan, wanted);
+  await buildMissing(building, plan, wanted);
   await dropEach(
     building,
     found,

@@ -36,7 +36,7 @@ export class Copier {
 
   /**
    * @param tables in the order of the copy
-   * @param copyOf the function that copies a partition
+   * @param copyOf chooses the function that copies a partition
    */
   constructor(
     tables: readonly PartitionTable[],
@@ -124,9 +124,7 @@ export class Copier {
     try {
       await copy({ table, partition, deps: this.deps, stop: AbortSignal.any([stop, suspend.signal]), hard });
     } catch (error) {
-      const isFailure =
-        stop.aborted || partition.closing || (error instanceof ConvoyError && error !== suspend.signal.reason);
-      if (!suspend.signal.aborted || isFailure) throw error;
+      if (stop.aborted || partition.closing || !isSuspendedOnly(error, suspend.signal)) throw error;
     }
   }
 
@@ -154,6 +152,11 @@ export class Copier {
     }
     return null;
   }
+}
+
+/** Whether a suspended copy ended by that alone: what servers then answer does not matter, an error of Convoy does. */
+function isSuspendedOnly(error: unknown, suspended: AbortSignal): boolean {
+  return suspended.aborted && (!(error instanceof ConvoyError) || error === suspended.reason);
 }
 
 /** The copy that a partition takes. */

@@ -147,14 +147,8 @@ async function pump(attempt: Attempt): Promise<void> {
     await marked;
     if (documents === null) break;
     const first = documents[0];
-    const late = deps.clock.monotonic_ms() >= closeAt_ms;
-    if (
-      late &&
-      first !== undefined &&
-      lastSent !== null &&
-      differ(lastSent, first) &&
-      mayBound(idOf(first), table.collection.collated)
-    ) {
+    const isLate = deps.clock.monotonic_ms() >= closeAt_ms;
+    if (isLate && first !== undefined && maySplitBefore(first, lastSent, table)) {
       await writer.finish();
       splitOff(attempt, idOf(first));
       return;
@@ -163,6 +157,14 @@ async function pump(attempt: Attempt): Promise<void> {
     lastSent = documents.at(-1) ?? lastSent;
   }
   await writer.finish();
+}
+
+/**
+ * Whether a partition may end before a document: not before its first one, not between documents of one id class, and
+ * only at an `_id` that may bound partitions.
+ */
+function maySplitBefore(first: Uint8Array, lastSent: Uint8Array | null, { collection }: PartitionTable): boolean {
+  return lastSent !== null && differ(lastSent, first) && mayBound(idOf(first), collection.collated);
 }
 
 /** Makes the rest a partition and dispatches the buffered events again, before a reader can start the rest. */

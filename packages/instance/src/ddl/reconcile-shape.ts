@@ -5,7 +5,7 @@ import type { IndexBuilding, MayPass } from '../catalog/build-indexes.js';
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
 import { createCollection } from '../catalog/create-collections.js';
 import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/destination-plan.js';
-import { betweenBuilds, type IndexBuildProgress, IndexBuilds } from '../catalog/index-builds.js';
+import { betweenBuilds, BuildCounts, type IndexBuildProgress } from '../catalog/index-builds.js';
 import { hasAnyDocument } from '../catalog/list-namespaces.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { abandonBuilds, reconcileIndexes } from '../catalog/reconcile-indexes.js';
@@ -60,7 +60,7 @@ export async function reconcileShape(
     if (there === undefined) return [];
     return [{ entry, there, plan: underNameOf(planned(entry), there) }];
   });
-  const progress = new IndexBuilds(
+  const progress = new BuildCounts(
     pairs.map(({ plan }) => plan),
     deps.onIndexProgress,
   );

@@ -255,20 +255,20 @@ export class CommitDeadline {
   async take(run: CommittedRun, offer: Pick<CommitOffer, 'untilItStands'>, signal: AbortSignal): Promise<void> {
     const left_ms = this.#at_ms - this.clock.monotonic_ms();
     if (left_ms <= 0) throw notTaken();
-    const record = { isBegun: false };
+    const recording = { isBegun: false };
     const take = async (each: AbortSignal) => {
       await offer.untilItStands(run, each);
       if (!(await run.isCommitRequested(each))) await refuseUpgradedSource(this.clock, run.deps, each);
       // The offer may have ended meanwhile.
       await offer.untilItStands(run, each);
-      record.isBegun = true;
+      recording.isBegun = true;
       await run.requestCommit(each);
     };
     try {
       await within(left_ms, this.clock, take, signal);
     } catch (error) {
       const isLate = error instanceof NoAnswerError;
-      if (record.isBegun && (isLate || signal.aborted)) throw unconfirmed(error);
+      if (recording.isBegun && (isLate || signal.aborted)) throw unconfirmed(error);
       throw isLate ? notTaken(error) : error;
     }
   }

@@ -48,7 +48,7 @@ export async function untilSourceHasBuilt(
 }
 
 /** Does the leader's work. Meanwhile a warning names the index builds that last, whatever the phase is. */
-export async function warningOfBuilds(deps: LeaderDependencies, work: Task, signal: AbortSignal): Promise<void> {
+export async function withBuildsWarning(deps: LeaderDependencies, work: Task, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
   await runTogether(signal, [
     async (each) => {

@@ -55,16 +55,15 @@ export async function drainRounds(deps: LeaderDependencies, ddlChanges: DdlLeade
     const above = timeOf(time);
     const [isDrained] = await Promise.all([drained(deps, round, signal), ddlChanges.untilApplied(above, signal)]);
     if (!isDrained) continue;
-    drainedRounds += 1;
     stepDone('roundDrained');
     await ddlChanges.compare(signal);
     const [catalog, found] = await Promise.all([ddlChanges.readSource(signal), readDestinationCatalog(deps, signal)]);
     if (deps.builds.isSourceBuilding) {
+      // It has no writers to blame: the round does not count.
       await untilSourceHasBuilt(deps, ddlChanges, signal);
-      // It has no writers to blame.
-      drainedRounds -= 1;
       continue;
     }
+    drainedRounds += 1;
     if (totalOf(lateWrites(watch.view, catalog)) > 0) continue;
     differences = compareCatalogs(catalog, found, comparisonOf(deps, 'temporary'));
     stepDone('definitionsCompared');

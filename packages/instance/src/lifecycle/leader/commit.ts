@@ -29,10 +29,10 @@ export async function commit(deps: LeaderDependencies, signal: AbortSignal): Pro
   const { records, watch, fleet, runtime, leaderEpoch } = deps;
   const { phase, attributesRestoring } = (await watch.refresh(signal)).record;
   if (phase === 'committing') {
-    // Once the leader restores attributes, only the later look counts.
+    // Once the leader restores attributes, only the later comparison counts.
     if (attributesRestoring !== true) await verifyDocuments(deps, false, signal);
     stepDone('documentsVerified');
-    // From here on the destination may expire documents by itself; a later leader's look must allow for that.
+    // From here on the destination may expire documents by itself: the comparison of a later leader allows for it.
     if (isVerified(watch.view.record)) await records.updateAsLeader(leaderEpoch, { attributesRestoring: true }, signal);
     const catalog = await readCommittedCatalog(deps, signal);
     await finishCatalog(deps, catalog, signal);
@@ -43,7 +43,7 @@ export async function commit(deps: LeaderDependencies, signal: AbortSignal): Pro
     stepDone('carryPlanned');
     await carryAccess(deps, users, signal);
     stepDone('accessCarried');
-    // Who lifts the source's block lets writes in, which only a look after it is set again can see.
+    // Who lifts the source's block lets writes in, and only a check after it is set again sees them all.
     do {
       await refuseLateWrites(deps, catalog, signal);
       stepDone('lateWritesRefused');
@@ -172,9 +172,9 @@ async function report(
 const namedFromMax = 1_000;
 
 /**
- * Asks all tasks for a look before a sealed commit continues. They look at everything uncompared or written since, up
+ * Asks all tasks for a final comparison before a sealed commit continues, of everything uncompared or written since, up
  * to the commit time on the source and the present time on the destination. If an earlier leader has asked in the same
- * step, it waits for that look: nobody writes to the destination in between.
+ * step, it waits for that one: nobody writes to the destination in between.
  * @param restored the deferred attributes are restored: the destination expires documents by itself again
  * @throws ConvoyError `verificationFailed` when anything differs, `staleEpoch` when another leader has asked meanwhile
  */
@@ -196,7 +196,7 @@ export async function verifyDocuments(deps: LeaderDependencies, restored: boolea
   if (mismatches > 0) throw await verificationFailed(deps, mismatches, signal);
 }
 
-/** The number of the same look, if an earlier leader has asked for it; null otherwise. */
+/** The number of the same comparison, if an earlier leader has asked for it; null otherwise. */
 function askedBefore({ commit, verification }: MigrationRecord, restored: boolean): number | null {
   const isSame = verification?.restored === restored && commit !== null && verification.source.equals(commit.time);
   return isSame ? verification.number : null;

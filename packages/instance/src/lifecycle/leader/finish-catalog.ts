@@ -19,7 +19,7 @@ import { noteDifferences, sourceNameOf } from '../migration/mismatches.js';
 import { stepDone } from '../migration/steps.js';
 import { skipping } from './builds.js';
 
-/** Compares the definitions, restores the deferred attributes, and compares again in the final form. */
+/** Restores the deferred attributes, and compares the definitions in their final form. */
 export async function finishCatalog(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
   const { records, metadata, watch, leaderEpoch } = deps;
   await holdWhileViolated(deps, () => restore(deps, catalog, signal), signal);

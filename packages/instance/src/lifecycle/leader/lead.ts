@@ -9,7 +9,7 @@ import {
 import { allTasks, type MigrationView } from '../../store/migration-view.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
-import { warningOfBuilds } from './builds.js';
+import { withBuildsWarning } from './builds.js';
 import { followInventory } from './carry.js';
 import { drainRounds, finalTotal } from './commit-rounds.js';
 import { commit } from './commit.js';
@@ -39,7 +39,7 @@ async function lead(deps: LeaderDependencies, signal: AbortSignal): Promise<void
   await untilLeaseIsHeld(deps, signal);
   const { runtime, leaderEpoch } = deps;
   runtime.logger.info({ event: 'leading', leaderEpoch }, 'this instance leads');
-  await warningOfBuilds(deps, (each) => leadWith(deps, each), signal);
+  await withBuildsWarning(deps, (each) => leadWith(deps, each), signal);
 }
 
 /**

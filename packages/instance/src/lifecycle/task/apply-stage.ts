@@ -71,7 +71,7 @@ export class ApplyStage {
   /** Whether everything up to a time is routed and durable, and all that an earlier process may have sent is read. */
   isQuietUpTo(time: bigint): boolean {
     const oldest = this.workers.oldest();
-    return this.dispatcher.position >= time && this.dispatcher.readAgain && (oldest === null || oldest > time);
+    return this.dispatcher.position >= time && this.dispatcher.isReadAgain && (oldest === null || oldest > time);
   }
 
   #makeUnknown(): UnknownCollections {
@@ -110,7 +110,7 @@ export class ApplyStage {
       tables,
       applyWorkers: this.workers,
       budget,
-      watermark,
+      sentUpTo: watermark,
       onUnknownCollection: (database: string, name: string, event: ChangeEvent) => {
         if (!followed.isKnown(event.uuid)) this.unknown.saw(database, name, event);
       },

@@ -26,29 +26,39 @@ export async function followCommit(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
-  const { watch, fleet } = deps;
+  const { watch } = deps;
   let drained = 0;
   const isPassed = ({ record }: MigrationView) => isOpeningDecided(record) || (record.commit?.round ?? 0) > drained;
   for (;;) {
-    const view = await watch.until((seen) => isPassed(seen) || drained > 0, stop);
-    const { commit } = view.record;
-    if (isOpeningDecided(view.record)) return;
+    if (drained === 0) await watch.until(isPassed, stop);
+    const { record } = watch.view;
+    const { commit, lastLook = null } = record;
+    if (isOpeningDecided(record)) return;
     if (commit !== null && commit.round > drained) {
       const isSuperseded = () =>
         isOpeningDecided(watch.view.record) || (watch.view.record.commit?.round ?? 0) > commit.round;
       if (!(await sync.drain(timeOf(commit.time), isSuperseded, stop))) continue;
       drained = commit.round;
     }
-    const found = drainedRound(drained, sync.stats(), before, view.record.lastLook ?? null);
+    const found = drainedRound(drained, sync.stats(), before, lastLook);
     checkDrained(before, found);
-    // Against what is stored: a router may apply a copy of an earlier report late.
-    if (isNews(found, watch.view.tasks.get(sync.taskId)?.drained ?? null)) {
-      await deps.taskRecords.update(sync.taskId, sync.epoch, { drained: found }, hard);
-      fleet.wake();
-    }
-    const isAwaited = (view.record.lastLook ?? null) !== null && found.lookedTo === undefined;
+    await reportLateWrites(deps, sync, found, hard);
+    const isAwaited = lastLook !== null && found.lookedTo === undefined;
     await untilOrFor(deps, isPassed, isAwaited ? awaited_ms : lateWrites_ms, stop);
   }
+}
+
+/** Stores the drained round of a task, with its late writes as far as they are read, if the record lacks any of it. */
+async function reportLateWrites(
+  { watch, taskRecords, fleet }: MigrationDependencies,
+  { taskId, epoch }: SyncPipeline,
+  found: DrainedRound,
+  hard: AbortSignal,
+): Promise<void> {
+  // Against what is stored: a router may apply a copy of an earlier report late.
+  if (!isNews(found, watch.view.tasks.get(taskId)?.drained ?? null)) return;
+  await taskRecords.update(taskId, epoch, { drained: found }, hard);
+  fleet.wake();
 }
 
 /**

@@ -95,7 +95,7 @@ export class RereadRelief implements RangeRelief {
     await table.persist();
     // The documents that its scan would have re-read are copied again.
     if ([...partitions].some(({ scan }) => scan !== null)) await table.leaveRecordOrder('changes');
-    // Events beyond the dispatched position may have been applied: an earlier read would revert them.
+    // Events beyond the routed position may have been applied: an earlier read would revert them.
     for (const partition of partitions) partition.reopen(this.stages.dispatcher.latest);
     return range;
   }

@@ -309,9 +309,9 @@ export class SyncPipeline {
    * its present name, or what an earlier process has applied.
    */
   #mayRead({ collection, id }: RereadEntry): boolean {
-    const { replayed, position } = this.#apply.dispatcher;
+    const { isRoutedAgain, position } = this.#apply.dispatcher;
     const partition = this.#followed.tables.get(collection.uuid)?.find(id);
-    if (partition?.state !== 'done' || !replayed || this.#undone.isSuspended(collection.uuid)) return false;
+    if (partition?.state !== 'done' || !isRoutedAgain || this.#undone.isSuspended(collection.uuid)) return false;
     return (partition.readTime ?? 0n) <= position && collection.notBefore <= position;
   }
 }

@@ -39,7 +39,7 @@ export async function syncTasks(
   const atStart = await readStartCatalog(deps, stop);
   for (const record of owned) await fenceFormerOwner(deps, record, stop);
   const journal = await readJournal(deps, stop);
-  const replaced = endWhenReplaced(
+  const replaced = replacementOf(
     owned.map(({ _id }) => _id),
     deps.runtime.logger,
     hard,
@@ -201,7 +201,7 @@ export interface Replacement {
  * Aborts everything in flight, and logs it, when another process has raised the epoch of the tasks, for example during
  * a long freeze.
  */
-export function endWhenReplaced(taskIds: readonly string[], logger: Logger, hard: AbortSignal): Replacement {
+export function replacementOf(taskIds: readonly string[], logger: Logger, hard: AbortSignal): Replacement {
   const replaced = new AbortController();
   const signal = AbortSignal.any([hard, replaced.signal]);
   setMaxListeners(listenersMax, signal);

@@ -187,8 +187,8 @@ export class TaskDdl {
   }
 
   /**
-   * Starts to copy a collection, if the task has a part in it. No read may be earlier than the dispatched position: its
-   * events were dropped.
+   * Starts to copy a collection, if the task has a part in it. No read may be earlier than the latest routed event:
+   * the events up to it were dropped.
    */
   async #begin(started: FollowedEntry, signal: AbortSignal): Promise<void> {
     const { followed, copier, storage, plans, dispatcher } = this.stages;

@@ -30,7 +30,7 @@ export class DispatcherFixture {
       tables: new Map([[collection.uuid, this.table]]),
       applyWorkers: { push: (event) => void this.routed.push(event) },
       budget: this.budget,
-      watermark: 0n,
+      sentUpTo: 0n,
       onUnknownCollection: (_database, name) => void this.found.push(name),
       filter: { includes: () => true },
       ...changes,

@@ -209,23 +209,23 @@ describe('the DDL watermark', () => {
 
 describe('after a restart', () => {
   it('everything up to the apply watermark must be read again before the task counts as drained', () => {
-    const dispatcher = fixture.dispatcherOf({ watermark: 30n });
+    const dispatcher = fixture.dispatcherOf({ sentUpTo: 30n });
     dispatcher.setCommitTime(20n);
     dispatcher.route(step([], 30n));
-    expect(dispatcher.readAgain).toBe(false);
+    expect(dispatcher.isReadAgain).toBe(false);
     dispatcher.route(step([], 31n));
-    expect(dispatcher.readAgain).toBe(true);
+    expect(dispatcher.isReadAgain).toBe(true);
   });
 
   it('re-reads wait until events that may have been applied are routed again, or until the commit time', () => {
-    const dispatcher = fixture.dispatcherOf({ watermark: 30n });
+    const dispatcher = fixture.dispatcherOf({ sentUpTo: 30n });
     dispatcher.route(step([], 30n));
-    expect(dispatcher.replayed).toBe(false);
+    expect(dispatcher.isRoutedAgain).toBe(false);
     dispatcher.route(step([], 31n));
-    expect(dispatcher.replayed).toBe(true);
-    const limited = fixture.dispatcherOf({ watermark: 30n });
+    expect(dispatcher.isRoutedAgain).toBe(true);
+    const limited = fixture.dispatcherOf({ sentUpTo: 30n });
     limited.setCommitTime(20n);
     limited.route(step([], 25n));
-    expect(limited.replayed).toBe(true);
+    expect(limited.isRoutedAgain).toBe(true);
   });
 });

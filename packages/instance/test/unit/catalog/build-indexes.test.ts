@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { buildIndexes, changeIndex, dropIndex, sendCreateIndexes } from '../../../src/catalog/build-indexes.js';
+import { buildMissing, changeIndex, dropIndex, sendCreateIndexes } from '../../../src/catalog/build-indexes.js';
 import { BuildsUnderWay } from '../../../src/catalog/index-builds.js';
 import { portableIndex } from '../../../src/catalog/index-spec.js';
 import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
@@ -79,7 +79,7 @@ async function built(
     mayPass,
   };
   const wanted = plan.indexes.flatMap(({ temporary }) => (temporary === null ? [] : [temporary]));
-  const error: unknown = await buildIndexes(building, plan, wanted).then(
+  const error: unknown = await buildMissing(building, plan, wanted).then(
     () => null,
     (thrown: unknown) => thrown,
   );
@@ -149,7 +149,7 @@ it.each([
   const build = (names: readonly string[]): Promise<unknown> => {
     const wanted = plan.indexes.flatMap(({ temporary }) => (temporary === null ? [] : [temporary]));
     const chosen = wanted.filter((one) => names.includes(String(one.name)));
-    return buildIndexes(
+    return buildMissing(
       { client: shards.cluster.router, signal: never, confirm: () => Promise.resolve() },
       plan,
       chosen,
@@ -219,7 +219,7 @@ describe('indexes that are being built', () => {
       ['failed', 1],
     ] as const) {
       const client = routerWith(a, 3, end);
-      await buildIndexes(buildingOn(client), plan, [portable]);
+      await buildMissing(buildingOn(client), plan, [portable]);
       expect(sentBy(client, 'createIndexes')).toHaveLength(commands);
       expect(sentBy(client, 'listIndexes').every(({ includeBuildUUIDs }) => includeBuildUUIDs === true)).toBe(true);
       expect(sentBy(client, 'listIndexes')).toHaveLength(4);
@@ -228,7 +228,7 @@ describe('indexes that are being built', () => {
 
   it('are another index where they differ', async () => {
     const client = routerWith({ ...a, key: { a: -1 } }, 3, 'ready');
-    const attempt = buildIndexes(buildingOn(client), plan, [portable]);
+    const attempt = buildMissing(buildingOn(client), plan, [portable]);
     await expect(attempt).rejects.toMatchObject({ error: 'catalogDiffers' });
   });
 

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { buildIndexes } from '../../../src/catalog/build-indexes.js';
+import { buildMissing } from '../../../src/catalog/build-indexes.js';
 import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
 import { createCollections } from '../../../src/catalog/create-collections.js';
 import { deferAttributes, restoreAttributes, UniqueIndexViolated } from '../../../src/catalog/index-attributes.js';
@@ -21,7 +21,7 @@ async function migrated(version: Version) {
   const shards = new TwoShards(version);
   const plan = shards.planOf([unique, ttl]);
   const wanted = plan.indexes.flatMap(({ temporary }) => (temporary === null ? [] : [temporary]));
-  await buildIndexes({ client: shards.cluster.router, signal: never, confirm }, plan, wanted);
+  await buildMissing({ client: shards.cluster.router, signal: never, confirm }, plan, wanted);
   const making = { destination: shards.cluster, signal: never, confirm };
   const plans = { databases: new Map(), collections: [plan], warnings: [] };
   return {

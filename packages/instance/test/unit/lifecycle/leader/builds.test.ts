@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
-import { sourceBuilds, untilSourceHasBuilt, warningOfBuilds } from '../../../../src/lifecycle/leader/builds.js';
+import { sourceBuilds, untilSourceHasBuilt, withBuildsWarning } from '../../../../src/lifecycle/leader/builds.js';
 import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client.js';
 import { never } from '../../model/parts.js';
@@ -45,7 +45,7 @@ it.each(['syncing', 'committing'] as const)(
       vi.waitFor(() => expect(warnings(deps)).toEqual([expect.stringMatching(/a_1 of shop\.orders.*b:1\. A build/)]), {
         timeout: patience_ms(),
       });
-    await warningOfBuilds(deps, () => deps.builds.during(build, named), never);
+    await withBuildsWarning(deps, () => deps.builds.during(build, named), never);
     expect(warnings(deps)).toEqual([]);
   },
 );
@@ -63,7 +63,7 @@ it('a warning of an earlier leader stays until the catalogs have been compared',
     deps.builds.noteLooked();
     await vi.waitFor(() => expect(warnings(deps)).toEqual([]), { timeout: patience_ms() });
   };
-  await warningOfBuilds(deps, work, never);
+  await withBuildsWarning(deps, work, never);
 });
 
 it('a commit waits until the source has built an index, or given it up', async () => {

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { endWhenReplaced, type Replacement } from '../../../../src/lifecycle/task/sync-tasks.js';
+import { replacementOf, type Replacement } from '../../../../src/lifecycle/task/sync-tasks.js';
 import { createLogger } from '../../../../src/logging/logger.js';
 import { runTogether } from '../../../../src/async/together.js';
 import { never } from '../../model/parts.js';
@@ -15,7 +15,7 @@ beforeEach(() => {
   hard = new AbortController();
   lines = [];
   const logger = createLogger({ verbosity: 'WARN', stream: { write: (line: string) => lines.push(line) } });
-  replacement = endWhenReplaced(['shard0'], logger, hard.signal);
+  replacement = replacementOf(['shard0'], logger, hard.signal);
 });
 
 /** A write whose answer never comes. */

@@ -212,8 +212,14 @@ it('a task seals its commit time once the leader has sealed it', async () => {
 });
 
 it('a task ends once the opening is decided, and asks the source nothing more', async () => {
-  const until = () => Promise.resolve(viewWith({ phase: 'opening', commit: round(2) }));
-  await followCommit(depsWith({ watch: { until } }), only<SyncPipeline>({}), null, never, never);
+  const view = viewWith({ phase: 'opening', commit: round(2) });
+  await followCommit(
+    depsWith({ watch: { view, until: () => Promise.resolve(view) } }),
+    only<SyncPipeline>({}),
+    null,
+    never,
+    never,
+  );
 });
 
 it.each([

@@ -88,7 +88,7 @@ beforeEach(() => {
 });
 
 describe('the checkpoint', () => {
-  it('is what follows the dispatched position when everything before is done', () => {
+  it('is what follows the routed position when everything before is done', () => {
     expect(checkpoint.time()).toBe(100n);
   });
 
