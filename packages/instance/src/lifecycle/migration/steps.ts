@@ -22,7 +22,7 @@ const indexSteps = ['indexBuildsStarted', 'indexesBuilt'] as const;
 /**
  * A commit, in order: what users see (`currentStep`), the phase in the migration's record, and the steps that the
  * leader has done at the end of it. Without write blocking it passes those of blocking, too. `stopWriters` is shown
- * already in `syncing`, once all instances have the command: while the leader builds deferred indexes.
+ * in `syncing` too, once all instances have the command: while the leader builds deferred indexes.
  */
 export const commitTable = [
   { shown: 'awaitInstances', phase: 'syncing', steps: [] },
