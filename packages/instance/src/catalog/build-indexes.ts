@@ -169,6 +169,11 @@ function createCommands({ entry, options }: CollectionPlan, indexes: readonly Do
   ].filter((command) => command.indexes.length > 0);
 }
 
+/** What the user wrote, by attribute. */
+function writtenOf({ originalSpec }: Document): Document {
+  return withoutFields(Object.fromEntries(originalSpec as Map<string, unknown>), 'v', 'hidden');
+}
+
 /** What the user wrote, but visible or hidden as the index is to be now. */
 function writtenIndex({ originalSpec, hidden }: Document): Document {
   const written = new Map(originalSpec as Map<string, unknown>);
@@ -303,10 +308,12 @@ function differentIndex(namespace: string, name: string): ConvoyError {
 }
 
 /**
- * Whether two indexes in portable form are the same but for the seconds of a TTL, which `collMod` sets later. What the
- * user of a time series wrote (`originalSpec`) is the same definition in other words.
+ * Whether two indexes in portable form are the same but for the seconds of a TTL, which `collMod` sets later. Of a time
+ * series, what its user wrote (`originalSpec`) is the definition: releases may put it in other words for the buckets.
  */
 export function isBuiltAs(a: Document, b: Document): boolean {
+  if (a.originalSpec !== undefined && b.originalSpec !== undefined)
+    return isBuiltAs(writtenOf(a), writtenOf(b)) && (a.hidden === true) === (b.hidden === true);
   const rest = (index: Document): string => canonicalText(withoutFields(index, 'expireAfterSeconds', 'originalSpec'));
   return (a.expireAfterSeconds === undefined) === (b.expireAfterSeconds === undefined) && rest(a) === rest(b);
 }

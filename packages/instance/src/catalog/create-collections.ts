@@ -4,15 +4,17 @@ import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { shownName, userName } from '../cluster/time-series.js';
-import { buildMissing, type SkipIndex } from './build-indexes.js';
+import { seriesOf, shownName, userName } from '../cluster/time-series.js';
+import { buildMissing, dropIndex, type IndexBuilding, isBuiltAs, type SkipIndex } from './build-indexes.js';
 import { createOptions, droppedWarning, optionDifferences } from './collection-options.js';
 import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
 import { BuildCounts, type BuildsUnderWay, type IndexBuildProgress } from './index-builds.js';
 import { supportingIndex } from './index-plan.js';
+import { isIdIndex } from './index-spec.js';
 import { hasAnyDocument, listCollections, type ListedNamespace } from './list-namespaces.js';
 import { type KeyPattern, namespaceOf, sameKey } from './namespace.js';
 import { addZones, canBeZones, findOwnZones, moveRanges, placeChunks, removeOwnZones } from './place-chunks.js';
+import { presentIndexes } from './read-indexes.js';
 import { readConfig } from './read-sharding.js';
 import { namingView } from './views.js';
 
@@ -107,10 +109,23 @@ export async function createCollection(making: Making, plan: CollectionPlan): Pr
   const created = await ensureCreated(making, plan);
   if (plan.entry.type === 'collection') {
     const temporary = plan.indexes.flatMap((index) => (index.temporary === null ? [] : [index.temporary]));
+    const building = { client: destination.router, signal, confirm, skip, builds };
+    if (seriesOf(name) !== null) await dropOwnIndex(building, plan, temporary);
     if (plan.sharding !== null) await ensureSharded(making, plan, temporary);
-    await buildMissing({ client: destination.router, signal, confirm, skip, builds }, plan, temporary);
+    await buildMissing(building, plan, temporary);
   }
   return { database, name, sourceUuid: uuid, destinationUuid: created.uuid };
+}
+
+/**
+ * From 6.3 on, servers make an index of metadata and time with each time series. It goes where the source has none, or
+ * another one of its name or key: the two could not stand beside each other.
+ */
+async function dropOwnIndex(building: IndexBuilding, plan: CollectionPlan, wanted: readonly Document[]): Promise<void> {
+  const { onAllShards } = await presentIndexes(building, plan);
+  const isWanted = (index: Document): boolean => wanted.some((one) => one.name === index.name && isBuiltAs(index, one));
+  for (const index of onAllShards)
+    if (!isIdIndex(index) && !isWanted(index)) await dropIndex(building, plan.entry, String(index.name));
 }
 
 async function ensureCreated(making: Making, plan: CollectionPlan): Promise<ListedNamespace> {
@@ -156,7 +171,10 @@ async function sendCreate(making: Making, plan: CollectionPlan, storage: Documen
   }
 }
 
-/** The namespace of a plan on the destination if it exists in the planned form; null if it does not exist. */
+/**
+ * The namespace of a plan on the destination if it exists in the planned form; null if it does not exist. A server may
+ * end between the buckets of a time series and its view: `create` then makes the view.
+ */
 async function findNamespace(
   destination: ClusterClient,
   plan: CollectionPlan,
@@ -169,11 +187,16 @@ async function findNamespace(
     listed.type === entry.type
       ? optionDifferences(entry, { ...entry, options: listed.options }, 'temporary')
       : ['type'];
-  if (differing.length === 0) return listed;
+  if (differing.length === 0) return (await lacksView(destination, plan, signal)) ? null : listed;
   throw new ConvoyError(
     'destinationNotEmpty',
     `The destination has ${shownName(entry)} with different ${differing.join(', ')}; drop it there.`,
   );
+}
+
+async function lacksView(destination: ClusterClient, { entry }: CollectionPlan, signal: AbortSignal): Promise<boolean> {
+  const series = seriesOf(entry.name);
+  return series !== null && (await listCollections(destination.router, entry.database, signal, series)).length === 0;
 }
 
 async function ensureSharded(

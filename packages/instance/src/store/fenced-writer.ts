@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { shownName } from '../cluster/time-series.js';
+import { mixedSchemaCode, seriesOf, shownName, takeMixedSchemas } from '../cluster/time-series.js';
 import type { FailureMeaning, Retrying } from '../async/retry.js';
 import { Condition } from '../async/waiting.js';
 import { upsertStatesKey } from '../bson/shard-key.js';
@@ -51,7 +51,7 @@ export class FencedWriter implements DocumentWriter {
    * @param fence refuses copies of repeated writes
    */
   constructor(
-    private readonly client: Pick<NodeClient, 'write'>,
+    private readonly client: Pick<NodeClient, 'write' | 'command'>,
     private readonly retrying: Retrying,
     sessions: readonly Uint8Array[],
     epoch: number,
@@ -86,7 +86,9 @@ export class FencedWriter implements DocumentWriter {
     const send = async (): Promise<WriteOutcome> => {
       await this.confirm();
       sendings += 1;
-      return writeTicketed(this.client, write, ticket, signal);
+      const outcome = await writeTicketed(this.client, write, ticket, signal);
+      await this.#makeRoom(write, outcome, signal);
+      return outcome;
     };
     const answer = await this.retrying(`${write.kind} documents`, send, signal).then(
       (outcome) => ({ outcome }),
@@ -103,6 +105,18 @@ export class FencedWriter implements DocumentWriter {
     }
     if ('error' in answer) throw answer.error;
     return answer.outcome;
+  }
+
+  /**
+   * Buckets that 5.0 and 5.1 have made may hold values of different types in one field, which later servers take only
+   * where they are told so.
+   * @throws RetryableStatement once the time series takes them
+   */
+  async #makeRoom({ database, collection }: RawWrite, { failures }: WriteOutcome, signal: AbortSignal): Promise<void> {
+    const series = seriesOf(collection);
+    if (series === null || !failures.some(({ code }) => code === mixedSchemaCode)) return;
+    await takeMixedSchemas(this.client, { database, name: series }, signal);
+    throw new RetryableStatement(mixedSchemaCode);
   }
 }
 

@@ -82,11 +82,15 @@ it('the servers refuse what a former process of an instance still sends, on ever
  * The first attempt of every data write is delayed: the client sees a lost connection, and a router still holds the
  * command.
  */
-class LosingClient implements Pick<NodeClient, 'write'> {
+class LosingClient implements Pick<NodeClient, 'write' | 'command'> {
   readonly astray: (() => Promise<WriteOutcome>)[] = [];
   readonly #sent = new Set<bigint>();
 
-  constructor(private readonly nodeClient: Pick<NodeClient, 'write'>) {}
+  constructor(private readonly nodeClient: Pick<NodeClient, 'write' | 'command'>) {}
+
+  command(...call: Parameters<NodeClient['command']>): Promise<Document> {
+    return this.nodeClient.command(...call);
+  }
 
   write(write: RawWrite, ticket: WriteTicket | null, options: { signal: AbortSignal }): Promise<WriteOutcome> {
     const send = (): Promise<WriteOutcome> => this.nodeClient.write(write, ticket, options);

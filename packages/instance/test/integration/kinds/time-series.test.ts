@@ -1,4 +1,4 @@
-import type { Db, Document } from 'mongodb';
+import { type Db, type Document, ObjectId } from 'mongodb';
 import { expect, it } from 'vitest';
 import { Fixture, readsShards, type Shape, type Side } from '../contract/fixture.js';
 import { refuses, startBody } from '../contract/start-conditions.js';
@@ -271,3 +271,63 @@ it(
     expect(await definitions(destination)).toEqual(await definitions(source));
   },
 );
+
+it(
+  'a time series has the indexes of its users, not the one that servers make themselves',
+  needs({ version: [6, 0] }),
+  async () => {
+    await using fixture = await Fixture.open('replicaSet', 'replicaSet', releases);
+    const source = fixture.cluster0.client.db('plant');
+    const timeseries = { timeField: 'at', metaField: 'sensor' };
+    const series = ['none', 'renamed', 'narrowed'];
+    for (const name of series) {
+      await source.createCollection(name, { timeseries });
+      for (const index of await indexes(source, name)) await source.collection(name).dropIndex(String(index['name']));
+    }
+    const ofMetaAndTime = { sensor: 1, at: 1 } as const;
+    await source.collection('renamed').createIndexes([{ key: ofMetaAndTime, name: 'of users' }]);
+    await source
+      .collection('narrowed')
+      .createIndexes([{ key: ofMetaAndTime, partialFilterExpression: { sensor: { $gt: 1 } } }]);
+    await using instance = await fixture.startInstance();
+    await instance.migrate(startBody());
+    const destination = fixture.cluster1.client.db('plant');
+    for (const name of series) expect(await indexes(destination, name)).toEqual(await indexes(source, name));
+  },
+);
+
+it(
+  'buckets with values of different types in one field arrive, also when they appear in a running migration',
+  needs({ version: [6, 0] }),
+  async () => {
+    await using fixture = await Fixture.open('replicaSet', 'replicaSet', releases);
+    const source = fixture.cluster0.client.db('plant');
+    for (const name of ['old', 'late']) {
+      await source.createCollection(name, { timeseries: { timeField: 'at', metaField: 'sensor' } });
+      await source.collection(name).insertOne({ at: at(0), sensor: 0, value: 0 });
+    }
+    const mix = async (name: string): Promise<void> => {
+      await source.command({ collMod: name, timeseriesBucketsMayHaveMixedSchemaData: true });
+      await source.collection(`system.buckets.${name}`).insertMany([1, 2].map(mixedBucket));
+    };
+    await mix('old');
+    await using instance = await fixture.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await mix('late');
+    await instance.commitWhenOffered();
+    const destination = fixture.cluster1.client.db('plant');
+    await expectEqualSeries(source, destination, ['old', 'late']);
+  },
+);
+
+/** As 5.0 makes it of a number and a text. */
+function mixedBucket(sensor: number): Document {
+  const times = [at(sensor * 10_000), at(sensor * 10_000 + 1)] as const;
+  return {
+    _id: ObjectId.createFromTime(times[0].getTime() / 1_000),
+    control: { version: 1, min: { at: times[0], value: sensor }, max: { at: times[1], value: 'text' } },
+    meta: sensor,
+    data: { at: { 0: times[0], 1: times[1] }, value: { 0: sensor, 1: 'text' } },
+  };
+}
