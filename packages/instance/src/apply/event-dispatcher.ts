@@ -261,7 +261,7 @@ export class EventDispatcher {
     if (this.#placeInScan(event, collection, partition, wasBuffered)) return;
     const seen = partition.readTime !== null && event.time <= partition.readTime;
     if (partition.state === 'waiting' || (partition.state === 'starting' && seen)) {
-      const removes = partition.dirty && !collection.capped && event.operation !== 'insert';
+      const removes = partition.dirty && !collection.capped && mayMove(event, collection);
       partition.raiseDropped(event.time);
       if (removes) this.#toWorker(this.#routed(event, collection, null, 'remove'), wasBuffered);
       else this.#drop(event, wasBuffered);
@@ -320,11 +320,27 @@ export class EventDispatcher {
   }
 }
 
+/** Whether a change may leave a document of an earlier attempt under a key that the next one does not write. */
+function mayMove({ operation }: ChangeEvent, { isSeries }: SyncedCollection): boolean {
+  return operation !== 'insert' && !(isSeries === true && operation === 'update');
+}
+
 /** A shard reports the full document key of every change except inserts, whose document has it. */
 function isOwned(event: ChangeEvent, collection: SyncedCollection): boolean {
+  if (collection.isSeries === true) return isOwnedBucket(event, collection);
   if (event.operation !== 'insert') return collection.owns(event.documentKey, 'documentKey');
   // The event was too large: a shard reports only its own inserts, and through a router tasks own ranges of `_id`.
   if (event.fullDocument === null)
     return collection.readBy === 'uuid' || collection.owns(event.documentKey, 'documentKey');
   return collection.owns(event.fullDocument, 'document');
+}
+
+/**
+ * The key of a bucket that took more measurements is its `_id` alone (seen on 8.0.10): every task that hears of it
+ * reads the bucket again, and writes it if it owns what it has read.
+ */
+function isOwnedBucket({ operation, documentKey, fullDocument }: ChangeEvent, collection: SyncedCollection): boolean {
+  if (operation === 'update') return true;
+  if (fullDocument !== null) return collection.owns(fullDocument, 'document');
+  return collection.owns(documentKey, 'documentKey');
 }

@@ -189,11 +189,9 @@ async function restoreInPlace(restoring: Restoring, plan: CollectionPlan): Promi
   if (expireAfterSeconds !== undefined) await changeCollection(restoring, plan, { expireAfterSeconds });
 }
 
-/** The two forms of an index of a time series cannot stand beside each other. */
-async function buildToExpire(restoring: Restoring, plan: CollectionPlan, { final, temporary }: IndexPlan) {
-  if ((await presentIndexes(restoring, plan)).every(String(final.name))) return;
-  await dropIndex(restoring, plan.entry, String(temporary?.name));
-  await sendCreateIndexes(restoring, plan, [final]);
+async function buildToExpire(restoring: Restoring, plan: CollectionPlan, { final }: IndexPlan): Promise<void> {
+  const present = await presentIndexes(restoring, plan);
+  if (!present.every(String(final.name))) await sendCreateIndexes(restoring, plan, [final]);
 }
 
 /** An index that the shard key needs stays visible if the server insists: the comparison of definitions names it. */
@@ -258,12 +256,8 @@ async function deferIndex(
     await support(deferring, plan, name, present);
     await dropIndex(deferring, plan.entry, name);
   }
+  if (isBuiltToExpire({ final, temporary })) await dropIndex(deferring, plan.entry, name);
   if (temporary === null) return;
-  if (isBuiltToExpire({ final, temporary })) {
-    await dropIndex(deferring, plan.entry, name);
-    await buildMissing(deferring, plan, [temporary]);
-    return;
-  }
   if (present.every(name, (found) => isUnique(found) === isUnique(temporary))) {
     for (const change of changesOf(temporary, present)) await changeIndex(deferring, plan, { name, ...change });
     return;

@@ -212,22 +212,14 @@ function deferAttributes(finals: readonly Document[], sharding: Sharding | null,
   });
 }
 
-/**
- * Servers cannot switch on the TTL index of a time series later: until the commit one without TTL stands for it, under
- * another name (8.0.10 source, collMod).
- */
+/** Servers cannot switch on the TTL index of a time series later: it is only built at the commit (8.0.10: collMod). */
 function withoutExpiry({ final, temporary }: IndexPlan): IndexPlan {
-  if (final.expireAfterSeconds === undefined) return { final, temporary };
-  const name = `${TEMPORARY_INDEX_PREFIX}${String(final.name)}`;
-  const written = final.originalSpec as ReadonlyMap<string, unknown> | undefined;
-  const originalSpec = new Map([...(written ?? [])].filter(([attribute]) => attribute !== 'expireAfterSeconds'));
-  const bare = { ...withoutFields(dormant(final), 'expireAfterSeconds'), name };
-  return { final, temporary: written === undefined ? bare : { ...bare, originalSpec: originalSpec.set('name', name) } };
+  return { final, temporary: final.expireAfterSeconds === undefined ? temporary : null };
 }
 
-/** Whether an index gets its TTL by being built anew. */
+/** Whether an index is only built at the commit, so that it expires nothing before. */
 export function isBuiltToExpire({ final, temporary }: IndexPlan): boolean {
-  return final.unique !== true && temporary !== null && temporary.name !== final.name;
+  return temporary === null && final.unique !== true;
 }
 
 /** An index without the attributes that affect data or queries. */

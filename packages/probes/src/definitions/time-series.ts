@@ -6,8 +6,6 @@ import { at } from '../reads/reads-at-a-time.js';
 
 /** Buckets of time series are shown by streams, and sorted by `_id` in bounds, from this release on. */
 const from = [6, 0, 0] as const;
-/** Not run there yet. */
-const untriedOn = [[8, 0, 10]] as const;
 const source = 'server 8.0.10: change streams with showSystemEvents, timeseries';
 const begin_ms = Date.UTC(2024, 0, 1);
 const day_ms = 86_400_000;
@@ -54,7 +52,6 @@ export const timeSeries: readonly Probe[] = [
       'A stream of the cluster with showSystemEvents shows each new, changed and deleted bucket of a time series; ' +
       'one without it shows none.',
     from,
-    untriedOn,
     source,
     otherwise: 'Changes of time series cannot be followed.',
     async run(fixture) {
@@ -77,7 +74,6 @@ export const timeSeries: readonly Probe[] = [
       'A stream with showSystemEvents shows the drop of a time series for its buckets too, and a changed granularity ' +
       'as a change of these.',
     from,
-    untriedOn,
     source,
     otherwise: 'A dropped or changed time series may be noticed late.',
     async run(fixture) {
@@ -95,7 +91,6 @@ export const timeSeries: readonly Probe[] = [
     name: 'buckets-at-a-time',
     sentence: 'A find at a time shows the buckets of that time, in bounds and in the order of _id.',
     from,
-    untriedOn,
     source,
     otherwise: 'Copied buckets and change events may not fit together.',
     async run(fixture) {
@@ -114,7 +109,6 @@ export const timeSeries: readonly Probe[] = [
       'Clients insert, replace and delete buckets as documents, and the time series has the measurements that these ' +
       'hold.',
     from,
-    untriedOn,
     source,
     otherwise: 'Time series cannot be migrated.',
     async run(fixture) {
@@ -134,7 +128,6 @@ export const timeSeries: readonly Probe[] = [
     name: 'foreign-buckets-take-measurements',
     sentence: 'A time series whose buckets a client has written takes new measurements, and is valid then.',
     from,
-    untriedOn,
     source,
     otherwise: 'Applications may damage a migrated time series.',
     async run(fixture) {
@@ -152,7 +145,6 @@ export const timeSeries: readonly Probe[] = [
       'listCollections shows the options of a time series with its buckets, and listIndexes shows its indexes under ' +
       'its own name as users wrote them.',
     from,
-    untriedOn,
     source,
     otherwise: 'Time series may have other options or indexes than on the source.',
     async run(fixture) {
@@ -172,7 +164,6 @@ export const timeSeries: readonly Probe[] = [
       'A time series is sharded under its own name, split and moved under that of its buckets, and a bucket is ' +
       'upserted through the router by the whole shard key.',
     from,
-    untriedOn,
     needs: ['twoShards'],
     source,
     otherwise: 'Sharded time series may be spread wrongly, or not be written.',

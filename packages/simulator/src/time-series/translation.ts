@@ -73,7 +73,11 @@ export function bucketIndexSpec(series: TimeSeries, spec: Doc, release: ServerVe
       `Invalid index spec for time-series collection: ${documentText(given)}`,
     );
   refuseExpiryOfOthers(series, spec, given);
-  const stored: Doc = new Map([...spec, ['key', key]]);
+  const ofTime = `${minPrefix}${series.timeField}`;
+  // What expires does so by its lowest time alone (seen on 8.0.10).
+  const isExpiring = spec.has('expireAfterSeconds');
+  const storedKey: Doc = isExpiring ? new Map([[ofTime, given.get(series.timeField) ?? new Int32(1)]]) : key;
+  const stored: Doc = new Map([...spec, ['key', storedKey]]);
   const filter = docOf(spec.get('partialFilterExpression'));
   if (filter !== undefined) stored.set('partialFilterExpression', partialFilter(series, filter));
   if (filter !== undefined || !isOfTimeAndMeta(series, given)) stored.set('originalSpec', spec);

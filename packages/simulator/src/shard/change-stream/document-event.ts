@@ -2,7 +2,7 @@ import { Int32 } from 'bson';
 import { decodeDocument } from '../../bson/decode.js';
 import { RawDocument, type Doc, type Value } from '../../bson/value.js';
 import { describeDiff, disambiguatedPaths, updateDiff } from '../../update/describe.js';
-import { documentKeyFrom } from '../oplog/document-key.js';
+import { documentKeyFrom, keyBefore } from '../oplog/document-key.js';
 import type { DeleteOperation, DocumentOperation, UpdateOperation } from '../oplog/entry.js';
 import { beginEvent, targetDoc, type EventPlace, type StreamEvent } from './event-start.js';
 import type { EventStyle } from './event-style.js';
@@ -33,7 +33,7 @@ export function documentEvent(place: EventPlace, operation: DocumentOperation): 
 
 function documentKeyOf(operation: DocumentOperation, style: EventStyle): Doc {
   const { target } = operation;
-  if (operation.kind !== 'insert') return documentKeyFrom(operation.before, target.shardKey);
+  if (operation.kind !== 'insert') return keyBefore(operation);
   if (!style.wholeDocumentKeys) return documentKeyFrom(operation.document, undefined);
   if (style.version.atLeast(6)) return documentKeyFrom(operation.document, target.shardKey);
   return nested(documentKeyFrom(operation.document, target.shardKey ?? style.presentShardKey(target)));

@@ -32,6 +32,8 @@ export interface UpdateOperation {
   readonly replacement: boolean;
   /** The difference that the writer itself logs. Undefined where the server computes it. */
   readonly diff?: Doc | undefined;
+  /** A write of measurements: the entry names their bucket by `_id`, without shard key (seen on 8.0.10). */
+  readonly byId?: boolean | undefined;
 }
 
 export interface DeleteOperation {

@@ -5,7 +5,7 @@ import { DateTime, RawDocument, type Doc, type Value } from '../../bson/value.js
 import type { ServerVersion } from '../../node/server-version.js';
 import { describeDiff, updateDiff } from '../../update/describe.js';
 import type { Diff } from '../../update/diff.js';
-import { documentKeyFrom, newShardKey } from './document-key.js';
+import { documentKeyFrom, keyBefore, newShardKey } from './document-key.js';
 import type {
   DocumentOperation,
   EntryTransaction,
@@ -140,12 +140,9 @@ function describe(operation: OplogOperation, version: ServerVersion): Doc {
     case 'insert':
       return insertFields(operation, version);
     case 'update':
-      return documentFields('u', operation, updateFields(operation, version)).set(
-        'o2',
-        documentKeyFrom(operation.before, operation.target.shardKey),
-      );
+      return documentFields('u', operation, updateFields(operation, version)).set('o2', keyBefore(operation));
     case 'delete':
-      return documentFields('d', operation, documentKeyFrom(operation.before, operation.target.shardKey));
+      return documentFields('d', operation, keyBefore(operation));
   }
 }
 

@@ -241,7 +241,7 @@ function deleteParts(
     if (rest.length === 0) state.writer.delete(buckets, record, bytes, null);
     else {
       const left = encodeDocument(bucketDocument(reduced(bucket, rest, rules, state.version)));
-      state.writer.update(buckets, record, bytes, left, { operators: undefined, replacement: true }, null);
+      state.writer.update(buckets, record, bytes, left, { operators: undefined, replacement: true, byId: true }, null);
     }
     n += gone.length;
     if (isSingle) break;

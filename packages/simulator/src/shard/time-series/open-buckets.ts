@@ -33,7 +33,7 @@ const bytesMax = 125 * 1024;
 const largeMeasurementsMin = 10;
 const largeBytesMax = 12 * 1024 * 1024;
 
-const BY_REPLACEMENT = { operators: undefined, replacement: true };
+const BY_REPLACEMENT = { operators: undefined, replacement: true, byId: true };
 
 /** A measurement that is to be stored. */
 export interface Row {
@@ -208,7 +208,7 @@ export class OpenBuckets {
     const bucket = extended(base, rows, rules);
     const document = bucketDocument(bucket);
     const diff = isUnpacked ? undefined : bucketDiff(before, { bucket, document });
-    const origin = isUnpacked ? BY_REPLACEMENT : { operators: undefined, replacement: false, diff };
+    const origin = isUnpacked ? BY_REPLACEMENT : { operators: undefined, replacement: false, diff, byId: true };
     open.document = undefined;
     writer.update(collection, record, stored, encodeDocument(document), origin, null);
     open.document = document;

@@ -26,6 +26,8 @@ export interface UpdateOrigin {
   readonly given?: Uint8Array | undefined;
   /** The difference to log, instead of the computed one. */
   readonly diff?: Doc | undefined;
+  /** A write of measurements, which the log names by `_id` alone. */
+  readonly byId?: boolean | undefined;
 }
 
 /** Writes single documents to storage and oplog: at a new cluster time each, or within a running transaction. */
@@ -97,11 +99,11 @@ export class DocumentWriter {
     const unit = this.#begin(collection, transaction);
     const kept = ownCopy(after);
     collection.update(record, kept, unit);
-    const { operators, replacement, given, diff } = origin;
+    const { operators, replacement, given, diff, byId } = origin;
     const logged = given === undefined ? kept : ownCopy(given);
     this.#log(
       transaction,
-      { kind: 'update', target: collection.target, before, after: logged, operators, replacement, diff },
+      { kind: 'update', target: collection.target, before, after: logged, operators, replacement, diff, byId },
       kept,
     );
   }
