@@ -13,7 +13,7 @@ import { clusterNeeds } from './cluster-needs.js';
 import { CursorOwners } from './cursor-owners.js';
 import { dataNeeds } from './data-needs.js';
 import { type DirectShard, refuseDirectAccess } from './direct-access.js';
-import type { Need, Declaration } from './need.js';
+import { type Declaration, fullName, type Need } from './need.js';
 import { userNeeds } from './user-needs.js';
 
 /** What a client on the server's own machine may do while there are no users (manual: "Localhost Exception"). */
@@ -55,7 +55,7 @@ export class Authorizer {
     this.refuseToAnyone(request);
     if (needs === undefined || needs === 'login') this.#checkOwn(login, privileges, request);
     else if (request.name === 'rolesInfo' && asksForOwnRole(login, request)) return;
-    else if (!needs(request).every((need) => isMet(need, privileges))) throw refusal(request);
+    else if (!needs(request).every((need) => this.#isMet(need, privileges, request))) throw refusal(request);
     if (this.shard !== undefined) refuseDirectAccess(request, privileges, this.shard);
   }
 
@@ -72,6 +72,13 @@ export class Authorizer {
       keepVisibleCollections(reply, request.db, login.privileges);
     }
     if (writesAccess(request)) this.catalog.changed();
+  }
+
+  /** A UUID without a collection is left to the command, which does not find it. */
+  #isMet(need: Need, privileges: PrivilegeSet, { db }: CommandRequest): boolean {
+    if (need.uuid === undefined || this.shard === undefined) return isMet(need, privileges);
+    const namespace = this.shard.namespaceOf(db, need.uuid);
+    return namespace === undefined || isMet({ ...need, resource: fullName(namespace) }, privileges);
   }
 
   async #privilegesOf(login: Login): Promise<PrivilegeSet | undefined> {
@@ -100,8 +107,9 @@ export class Authorizer {
   }
 }
 
-function isMet({ resource, actions, ofReaders }: Need, privileges: PrivilegeSet): boolean {
+function isMet({ resource, actions, orElse, ofReaders }: Need, privileges: PrivilegeSet): boolean {
   if (ofReaders !== undefined && !privileges.allows(ofReaders, 'find')) return true;
+  if (orElse !== undefined && privileges.allows(resource, orElse)) return true;
   return actions.every((action) => privileges.allows(resource, action));
 }
 

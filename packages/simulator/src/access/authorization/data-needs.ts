@@ -36,14 +36,16 @@ function findAndModifyActions({ body }: CommandRequest): string[] {
   return isTrue(body.get('upsert')) ? ['find', 'update', 'insert'] : ['find', 'update'];
 }
 
-/** Creating a view needs no privilege to read it. */
+/** Creating a view needs no privilege to read it. For other collections that to insert is enough (8.0.10 source). */
 function createNeeds(request: CommandRequest): Need[] {
   const { body, db } = request;
   const viewed = body.get('viewOn');
-  const made: Need = { resource: namedResource(request), actions: ['createCollection'] };
+  const resource = namedResource(request);
+  const capped: Need[] = isTrue(body.get('capped')) ? [{ resource, actions: ['convertToCapped'] }] : [];
+  const made: Need = { resource, actions: ['createCollection'] };
   return typeof viewed === 'string'
-    ? [made, ...pipelineNeeds(db, viewed, body.get('pipeline')).map((need) => ({ ...need, ofReaders: made.resource }))]
-    : [made];
+    ? [made, ...pipelineNeeds(db, viewed, body.get('pipeline')).map((need) => ({ ...need, ofReaders: resource }))]
+    : [...capped, { ...made, orElse: 'insert' }];
 }
 
 function collModNeeds(request: CommandRequest): Need[] {

@@ -1,3 +1,4 @@
+import { Binary } from 'bson';
 import type { CommandRequest } from '../../node/command.js';
 import { textOrEmpty } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
@@ -7,6 +8,10 @@ import { clusterResource, databaseResource, namespaceResource, type Resource } f
 export interface Need {
   readonly resource: Resource;
   readonly actions: readonly string[];
+  /** An action that does instead of all the others. */
+  readonly orElse?: string;
+  /** The collection of the resource's database that counts where a node knows it: a UUID stands for its namespace. */
+  readonly uuid?: Binary;
   /** The collection that the needed action is about. */
   readonly ofReaders?: Resource;
 }
@@ -48,9 +53,10 @@ export function onNamed(...actions: string[]): Declaration {
 export function onNamedOrUuid(...actions: string[]): Declaration {
   return (request) => {
     const named: Need = { resource: namedResource(request), actions };
-    return typeof request.body.get(request.name) === 'string'
-      ? [named]
-      : [{ resource: clusterResource, actions: ['useUUID'] }, named];
+    const target = request.body.get(request.name);
+    if (typeof target === 'string') return [named];
+    const resolved = target instanceof Binary ? { ...named, uuid: target } : named;
+    return [{ resource: clusterResource, actions: ['useUUID'] }, resolved];
   };
 }
 

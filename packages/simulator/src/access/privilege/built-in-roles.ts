@@ -78,10 +78,13 @@ function clusterMonitor(_db: string, version: ServerVersion): Privilege[] {
   const found = ['system.replset', 'replset.election', 'replset.minvalid'];
   return [
     { resource: cluster, actions: actions.clusterMonitorActions(version) },
-    ...[anyNormal, database('config'), database('local')].map((resource) => ({
-      resource,
-      actions: actions.clusterMonitorDatabaseActions,
-    })),
+    // On buckets as recorded: not on 5.0.7, on 8.0.10. Of the releases between nothing is known.
+    ...[anyNormal, ...(version.atLeast(8) ? [anyBuckets] : []), database('config'), database('local')].map(
+      (resource) => ({
+        resource,
+        actions: actions.clusterMonitorDatabaseActions,
+      }),
+    ),
     ...read('config'),
     ...read('local'),
     ...found.map((collection) => ({ resource: namespace('local', collection), actions: ['find'] })),

@@ -91,6 +91,10 @@ describe('built-in roles', () => {
       new PrivilegeSet(builtInPrivileges({ role: 'restore', db: 'admin' }, ServerVersion.parse(series)));
     expect(restore('5.0').allows(clusterResource, 'bypassWriteBlockingMode')).toBe(false);
     expect(restore('6.0').allows(clusterResource, 'bypassWriteBlockingMode')).toBe(true);
+    const monitor = (series: string): PrivilegeSet =>
+      new PrivilegeSet(builtInPrivileges({ role: 'clusterMonitor', db: 'admin' }, ServerVersion.parse(series)));
+    const buckets = namespaceResource('a', 'system.buckets.t');
+    expect(['5.0', '8.0'].map((series) => monitor(series).allows(buckets, 'indexStats'))).toEqual([false, true]);
     expect(builtInPrivileges({ role: 'directShardOperations', db: 'admin' }, version)).toBeUndefined();
     expect(builtInPrivileges({ role: 'directShardOperations', db: 'admin' }, ServerVersion.parse('7.0'))).toBeDefined();
   });
