@@ -209,23 +209,25 @@ function requiredMetaPath(series: TimeSeries, path: string): string {
 
 /**
  * A shard key of measurements as one of buckets.
- * @throws CommandError 5914001 for one that does not end in the time or has other fields than time and metadata
+ * @throws CommandError 5914001 for other fields than metadata and time, 5914000 for a time before the end, and 880031
+ * for one that is no number (8.0.10 source)
  */
 export function bucketShardKey(series: TimeSeries, key: Doc): Doc {
   const translated: Doc = new Map();
-  const paths = [...key.keys()];
+  const last = [...key.keys()].at(-1);
   for (const [path, order] of key) {
     const ofSeries = metaPath(series, path);
-    const isTime = path === series.timeField && path === paths.at(-1) && numberOf(order) === 1;
-    if (ofSeries === undefined && !isTime)
-      throw new CommandError(
-        5914001,
-        'Location5914001',
-        'A time-series collection is only sharded by its metaField, and by its timeField at the end, ascending',
-      );
+    if (path === series.timeField) {
+      if (path !== last) throw refusedKey(5914000, `has its time '${path}' only at the end`);
+      if (numberOf(order) === undefined) throw refusedKey(880031, `has its time '${path}' only as a number`);
+    } else if (ofSeries === undefined) throw refusedKey(5914001, 'has only metadata and time');
     translated.set(ofSeries ?? `${minPrefix}${path}`, order);
   }
   return translated;
+}
+
+function refusedKey(code: number, rule: string): CommandError {
+  return new CommandError(code, `Location${code}`, `The shard key of a time-series collection ${rule}`);
 }
 
 /** The path of a bucket's first time. */

@@ -19,7 +19,7 @@ import { refuseTimeOfZone } from '../target/series-targets.js';
 
 /**
  * `shardCollection`: creates the collection and its shard-key index where missing, and places its first chunks.
- * @throws CommandError 20, 23, 2, 72, 31412 as the server refuses
+ * @throws CommandError 20, 23, 2, 72, 73, 31412 as the server refuses
  */
 export async function shardCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = requiredText(request.body, 'shardCollection');
@@ -30,6 +30,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
     throw new CommandError(20, 'IllegalOperation', `sharding not enabled for db ${database.name}`);
   refuseUniqueHashes(key, unique);
   refuseOtherCollation(request.body);
+  refuseLongName(namespace);
   const reply = doc(['collectionsharded', namespace]);
   const present = context.catalog.collection(namespace);
   if (present !== undefined) {
@@ -97,6 +98,17 @@ function refuseOtherCollation(body: Doc): void {
       `The collation for shardCollection must be {locale: 'simple'}, but found: ${documentText(collation)}`,
     );
   }
+}
+
+/** Longest name of a sharded collection in bytes (manual, "MongoDB Limits"). */
+const shardedBytesMax = 235;
+
+/** Of a time series, the name of its buckets counts (8.0.10 source). */
+function refuseLongName(namespace: string): void {
+  const bytes = Buffer.byteLength(namespace);
+  if (bytes <= shardedBytesMax) return;
+  const rule = `${bytes} bytes, and that of a sharded collection at most ${shardedBytesMax}`;
+  throw new CommandError(73, 'InvalidNamespace', `The name of ${namespace} has ${rule}`);
 }
 
 function invalidOptions(message: string): CommandError {

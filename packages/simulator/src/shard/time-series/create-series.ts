@@ -58,16 +58,17 @@ function createBuckets(state: ShardState, namespace: string, listed: Doc, valida
   return buckets;
 }
 
-/** The index over series and times that servers make with a collection that has a `metaField` (since 6.3). */
+/**
+ * The index over series and times that servers make with a collection that has a `metaField` (since 6.3). It has the
+ * simple collation, whatever that of the collection (8.0.10 source, `_createDefaultTimeseriesIndex`).
+ */
 function defaultIndex(options: Doc): Doc | undefined {
   const fields = docOrEmpty(options.get('timeseries'));
   const [time, meta] = [textOrEmpty(fields.get('timeField')), fields.get('metaField')];
   if (typeof meta !== 'string') return undefined;
   const one = new Int32(1);
   const key = doc(['meta', one], [`control.min.${time}`, one], [`control.max.${time}`, one]);
-  const spec = doc(['v', new Int32(2)], ['key', key], ['name', `${meta}_1_${time}_1`]);
-  const collation = options.get('collation');
-  return collation === undefined ? spec : spec.set('collation', collation);
+  return doc(['v', new Int32(2)], ['key', key], ['name', `${meta}_1_${time}_1`]);
 }
 
 /** Options that a time-series collection may have, in the order of lists. */

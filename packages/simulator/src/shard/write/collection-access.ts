@@ -39,12 +39,16 @@ export function createCollection(state: ShardState, namespace: string, options: 
   return collection;
 }
 
-/** Refuses invalid collection names. @throws CommandError 73 */
+/**
+ * Refuses invalid collection names. The length counts for normal collections: for a time series, not for its buckets
+ * (8.0.10 source).
+ * @throws CommandError 73
+ */
 export function refuseInvalidName(namespace: string): void {
   const name = namespace.slice(namespace.indexOf('.') + 1);
   if (name === '' || name.includes('$') || name.startsWith('.'))
     throw failure.invalidNamespace(`Invalid collection name: ${name}`);
-  if (Buffer.byteLength(namespace) > NAMESPACE_BYTES_MAX) {
+  if (!name.startsWith('system.') && Buffer.byteLength(namespace) > NAMESPACE_BYTES_MAX) {
     throw failure.invalidNamespace(
       `Fully qualified namespace is too long. Namespace: ${namespace} Max: ${NAMESPACE_BYTES_MAX}`,
     );

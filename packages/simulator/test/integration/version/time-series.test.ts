@@ -245,9 +245,24 @@ describe('placement', () => {
     await expect(admin.command({ shardCollection: buckets, key: { meta: 1 } })).rejects.toMatchObject({
       code: 5731501,
     });
-    await expect(admin.command({ shardCollection: 'iot.other', key: { v: 1 }, timeseries })).rejects.toMatchObject({
-      code: 5914001,
-    });
+    for (const [key, code] of [
+      [{ v: 1 }, 5914001],
+      [{ t: 1, m: 1 }, 5914000],
+      [{ m: 1, t: 'hashed' }, 880031],
+      [{ m: 1, t: -1 }, 2],
+    ] as const)
+      await expect(admin.command({ shardCollection: 'iot.other', key, timeseries })).rejects.toMatchObject({ code });
+  });
+
+  it('go by names of whose buckets at most 235 bytes count', async () => {
+    const { client } = await clusterOf('8.0');
+    const admin = client.db('admin');
+    const shard = (bytes: number) => {
+      const name = 'x'.repeat(bytes - 'iot.system.buckets.'.length);
+      return admin.command({ shardCollection: `iot.${name}`, key: { m: 1 }, timeseries });
+    };
+    await expect(shard(236)).rejects.toMatchObject({ code: 73 });
+    expect(await shard(235)).toMatchObject({ ok: 1 });
   });
 
   it('of an unsharded one changes with moveCollection, and its view stays', async () => {

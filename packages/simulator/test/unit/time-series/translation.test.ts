@@ -53,7 +53,17 @@ describe('what is said of measurements', () => {
     expect(bucketShardKey(series, fields(['m', 'hashed'], ['t', one]))).toEqual(
       fields(['meta', 'hashed'], ['control.min.t', one]),
     );
-    for (const key of [fields(['t', one], ['m', one]), fields(['v', one]), fields(['t', 'hashed'])])
-      expect(() => bucketShardKey(series, key)).toThrow('is only sharded by');
+    // That a number is 1 is a rule for all shard keys.
+    expect(bucketShardKey(series, fields(['t', new Int32(-1)]))).toEqual(fields(['control.min.t', new Int32(-1)]));
+  });
+
+  it.each([
+    [5914000, fields(['t', one], ['m', one])],
+    [5914000, fields(['t', 'hashed'], ['v', one])],
+    [5914001, fields(['m', one], ['v', one])],
+    [5914001, fields(['mm', one])],
+    [880031, fields(['m', one], ['t', 'hashed'])],
+  ])('is not said by other shard keys (%i)', (code, key) => {
+    expect(() => bucketShardKey(series, key)).toThrow(expect.objectContaining({ code }));
   });
 });

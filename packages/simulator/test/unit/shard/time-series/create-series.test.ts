@@ -69,6 +69,27 @@ describe('time-series collections', () => {
       expect((await listed(fixture, name))?.options).toMatchObject({ storageEngine, collation: { locale: 'de' } });
   });
 
+  it('have their first index with the simple collation, whatever their own', async () => {
+    using fixture = new VersionedShard('8.0');
+    await fixture.run('db', {
+      create: 'series',
+      timeseries: { timeField: 't', metaField: 'm' },
+      collation: { locale: 'de' },
+    });
+    const [index] = await fixture.found('db', { listIndexes: 'system.buckets.series' });
+    expect(index).toMatchObject({ name: 'm_1_t_1' });
+    expect(index).not.toHaveProperty('collation');
+  });
+
+  it('may have names as long as other collections', async () => {
+    using fixture = new VersionedShard('8.0');
+    const name = (bytes: number): string => 'x'.repeat(bytes - 'db.'.length);
+    const timeseries = { timeField: 't' };
+    await fixture.run('db', { create: name(255), timeseries });
+    await expect(fixture.run('db', { create: name(256), timeseries })).rejects.toMatchObject({ code: 73 });
+    await fixture.run('db', { create: `system.buckets.${name(254)}`, timeseries });
+  });
+
   it('take a longest span and a rounding that are equal from 6.3 on, instead of a granularity', async () => {
     const bucketing = { timeField: 't', bucketMaxSpanSeconds: 600, bucketRoundingSeconds: 600 };
     expect((await creation('7.0', { timeseries: bucketing }))?.options).toEqual({ timeseries: bucketing });
