@@ -3,15 +3,12 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { seriesOf, shownName } from '../cluster/time-series.js';
 import { nameSome } from '../catalog/name-some.js';
-import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { takesNotes } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import { type Advice, warning } from './examination.js';
 import {
   carryPrivileges,
-  covers,
   destinationBlockPrivileges,
   destinationPrivileges,
   missingPrivileges,
@@ -26,8 +23,8 @@ import {
 /** Missing privileges named in one description. */
 const PRIVILEGES_NAMED_MAX = 10;
 
-/** The logged-in user as a node reports it; null if nobody is logged in, and everything is allowed. */
-interface LoggedIn {
+/** The logged-in user as a node reports it. */
+export interface LoggedIn {
   names: string[];
   privileges: Document[];
 }
@@ -139,21 +136,21 @@ async function checkUser(
   return user;
 }
 
-/** The user of a shard. */
-interface ShardUser {
+/** The user of a cluster, or of one of its shards; null if nobody is logged in there, and everything is allowed. */
+export interface FoundUser {
   where: string;
   user: LoggedIn | null;
 }
 
 /** Shards that one description names. */
-const shardsNamedMax = 20;
+export const shardsNamedMax = 20;
 
 /**
  * Checks the users of all shards that are read without their router.
  * @throws ConvoyError `permissionMissing` that names each shard, in their order
  */
-async function checkShardUsers(source: ClusterClient, signal: AbortSignal): Promise<ShardUser[]> {
-  const users = await Promise.all(shardsOf(source).map((id) => shardUser(source, id, signal)));
+async function checkShardUsers(source: ClusterClient, signal: AbortSignal): Promise<FoundUser[]> {
+  const users = await shardUsers(source, signal);
   const lacks = users.flatMap(({ where, user }) => {
     const missing = missingOf(user, shardPrivileges(source.version));
     return missing.length === 0 ? [] : [lacking(where, missing)];
@@ -166,8 +163,19 @@ async function checkShardUsers(source: ClusterClient, signal: AbortSignal): Prom
   );
 }
 
-async function shardUser(source: ClusterClient, id: string, signal: AbortSignal): Promise<ShardUser> {
-  return { where: `${id} of ${source.name}`, user: await loggedIn(source.shard(id), signal) };
+/** The user of a cluster's router, or of a replica set. */
+export async function routerUser({ name, router }: ClusterClient, signal: AbortSignal): Promise<FoundUser> {
+  return { where: name, user: await loggedIn(router, signal) };
+}
+
+/** The users of all shards that are read without their router. */
+export function shardUsers(source: ClusterClient, signal: AbortSignal): Promise<FoundUser[]> {
+  return Promise.all(
+    shardsOf(source).map(async (id) => ({
+      where: `${id} of ${source.name}`,
+      user: await loggedIn(source.shard(id), signal),
+    })),
+  );
 }
 
 /** The user of a client's connection. */
@@ -192,94 +200,4 @@ function refuseMissing(where: string, missing: readonly string[]): void {
 
 function lacking(where: string, missing: readonly string[]): string {
   return `The user of ${where} lacks ${nameSome(missing, PRIVILEGES_NAMED_MAX)}.`;
-}
-
-/** What only some collections need, beyond what every migration does. */
-interface CatalogNeed {
-  /** Whose user needs it. */
-  side: 'source' | 'destination';
-  actions: readonly string[];
-  /** The collections that need it. */
-  of: (entry: CatalogEntry) => boolean;
-  /** Privileges on every database leave system collections out. */
-  collection: string | null;
-}
-
-/** What a privilege on the buckets of time series names as its resource, with the series, or none for all. */
-const buckets = 'system_buckets';
-const isSeries = ({ name }: CatalogEntry): boolean => seriesOf(name) !== null;
-
-const functions = 'system.js';
-const isFunctions = ({ name }: CatalogEntry): boolean => name === functions;
-
-const needs: readonly CatalogNeed[] = [
-  // `create` of a capped collection asks for it; `readWriteAnyDatabase` has it.
-  {
-    side: 'destination',
-    actions: ['convertToCapped'],
-    of: ({ options }) => options.capped === true,
-    collection: null,
-  },
-  { side: 'source', actions: ['find'], of: isFunctions, collection: functions },
-  { side: 'destination', actions: ['find', 'insert', 'update', 'remove'], of: isFunctions, collection: functions },
-  // `readAnyDatabase` and `readWriteAnyDatabase` have them, roles of users often do not.
-  { side: 'source', actions: ['find', 'listIndexes'], of: isSeries, collection: buckets },
-  {
-    side: 'destination',
-    actions: ['find', 'insert', 'update', 'remove', 'createIndex', 'listIndexes'],
-    of: isSeries,
-    collection: buckets,
-  },
-];
-
-/**
- * Checks the privileges that only some collections need: capped ones, `system.js`, and time series.
- * @param catalog the source's
- * @param planned the same under the names on the destination
- * @throws ConvoyError `permissionMissing`, which names actions, resources and collections
- */
-export async function checkCatalogPrivileges(
-  clusters: { source: ClusterClient; destination: ClusterClient },
-  catalog: Catalog,
-  planned: Catalog,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const { side, actions, of, collection } of needs) {
-    const cluster = clusters[side];
-    const entries = (side === 'source' ? catalog : planned).filter(of);
-    if (entries.length === 0) continue;
-    const user = await loggedIn(cluster.router, signal);
-    if (user === null) continue;
-    const lacking = entries.filter(({ database, name }) =>
-      actions.some((action) => !isGranted(user.privileges, action, { database, name, isSystem: collection !== null })),
-    );
-    if (lacking.length === 0) continue;
-    const where = collection === null ? 'every database' : `${collection} of every database`;
-    const named = nameSome(lacking.map(shownName));
-    const resource =
-      collection === buckets ? '{db: "", system_buckets: ""}' : `{db: "", collection: "${collection ?? ''}"}`;
-    throw new ConvoyError(
-      'permissionMissing',
-      `The user of ${cluster.name} lacks ${actions.join(', ')} on ${where}, which ${named} needs. Grant it: ` +
-        `{resource: ${resource}, actions: ${JSON.stringify(actions)}}. Or exclude it.`,
-    );
-  }
-}
-
-function isGranted(
-  privileges: readonly Document[],
-  action: string,
-  { database, name, isSystem }: { database: string; name: string; isSystem: boolean },
-): boolean {
-  return privileges.some(({ resource, actions }) => {
-    const of = resource as Document;
-    const has = (actions as string[]).includes(action) || (actions as string[]).includes('anyAction');
-    if (!has) return false;
-    if (covers(of, 'everyDatabase')) return !isSystem || of.anyResource === true;
-    const inDatabase = of.db === undefined || of.db === '' || of.db === database;
-    const series = seriesOf(name);
-    if (series !== null && of[buckets] !== undefined)
-      return inDatabase && (of[buckets] === '' || of[buckets] === series);
-    return inDatabase && (of.collection === name || (of.collection === '' && !isSystem));
-  });
 }

@@ -6,11 +6,14 @@ import { type Clock, systemClock } from '../async/clock.js';
 import { applyShardingEntries, type DestinationPlan, planDestination } from '../catalog/destination-plan.js';
 import { withSampledRanges } from '../catalog/distribution.js';
 import { finalIndexScope } from '../catalog/index-plan.js';
+import { listNamespaces } from '../catalog/list-namespaces.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import { compileNamespaceRemap, noRemap, refuseUnmappable } from '../catalog/namespace-remap.js';
 import type { Catalog } from '../catalog/namespace.js';
-import { readSettledCatalog } from '../catalog/read-catalog.js';
+import { type CatalogReport, readSettledCatalog } from '../catalog/read-catalog.js';
+import { codeOf, unauthorizedCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { checkCatalogPrivileges, checkReaders } from './catalog-privileges.js';
 import {
   adviseBalancers,
   adviseUnseen,
@@ -22,7 +25,7 @@ import {
 import { checkDestination, checkDiskSpace } from './check-destination.js';
 import { examineInventory } from './check-inventory.js';
 import { adviseMatched, checkDocumentFilters, checkOptions, compileNames, type Names } from './check-options.js';
-import { checkCatalogPrivileges, checkUsers } from './check-privileges.js';
+import { checkUsers } from './check-privileges.js';
 import { adviseEqualIds, checkSourceCatalog, checkViews, describeCollections } from './check-source-catalog.js';
 import { checkVerification } from './check-verification.js';
 import { type CheckName, Examination, type PreflightReport } from './examination.js';
@@ -131,10 +134,10 @@ async function examineCatalog(
   { filter, remap }: Names,
   examination: Examination,
 ): Promise<Catalog | undefined> {
-  const { source, destination, request, signal, clock = systemClock } = input;
+  const { source, destination, request, signal } = input;
   const read = await examination.require(
     'collections',
-    () => readSettledCatalog(source, filter, clock, signal),
+    () => readSource(input, filter),
     () => null,
   );
   if (read === undefined) {
@@ -163,13 +166,31 @@ async function examineCatalog(
   await examination.check('verification', () => checkVerification(input, planned));
   await examination.check('destination', async () => {
     const there = planned.map((entry) => remap.onDestination(entry));
-    await checkCatalogPrivileges({ source, destination }, planned, there, signal);
+    await checkCatalogPrivileges({ ...input, reversible: request.reversible }, planned, there);
     return checkDestination(destination, there, remap.filterOnDestination(filter), signal);
   });
   await examination.advise('matched', () => adviseMatched(planned, request, accepted ? remap : noRemap));
   await examination.advise('diskSpace', () => checkDiskSpace(destination, planned, signal));
   await examination.advise('equalIds', () => adviseEqualIds(planned, destination));
   return catalog;
+}
+
+/**
+ * Reads the source's catalog. If a server refuses that, the lists of its databases show whether the user lacks what
+ * only some collections need.
+ */
+async function readSource(
+  { source, signal, clock = systemClock }: StartCheck,
+  filter: NamespaceFilter,
+): Promise<CatalogReport> {
+  try {
+    return await readSettledCatalog(source, filter, clock, signal);
+  } catch (failure) {
+    if (codeOf(failure) !== unauthorizedCode) throw failure;
+    const listed = await listNamespaces(source.router, filter, signal);
+    await checkReaders(source, listed, signal);
+    throw failure;
+  }
 }
 
 /** Checks that need the source's catalog. */

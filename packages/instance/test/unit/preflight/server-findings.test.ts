@@ -110,7 +110,7 @@ const findings: ServerFinding[] = [
       fixture.sourceServer.add('app.system.js');
       fixture.sourceServer.authInfo = asDocumented();
     },
-    says: /cluster0 lacks find on system\.js of every database, which app\.system\.js needs\. Grant it/,
+    says: /cluster0 lacks find, listIndexes on system\.js of every database, which app\.system\.js needs\. Grant it/,
   },
 ];
 
@@ -141,7 +141,7 @@ it('users who have the rights that capped collections and functions need are non
   for (const server of [fixture.sourceServer, fixture.destinationServer]) {
     const user = asDocumented();
     const granted = user.authenticatedUserPrivileges as Document[];
-    const actions = ['find', 'insert', 'update', 'remove'];
+    const actions = ['find', 'listIndexes', 'insert', 'update', 'remove', 'bypassDocumentValidation'];
     granted.push({ resource: { db: '', collection: 'system.js' }, actions });
     granted.push({ resource: { db: '', collection: '' }, actions: ['convertToCapped'] });
     server.authInfo = user;
