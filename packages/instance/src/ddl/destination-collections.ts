@@ -6,7 +6,7 @@ import { listCollections, type ListedNamespace } from '../catalog/list-namespace
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { classify, codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { namesInTheWay, seriesOf, userName } from '../cluster/time-series.js';
+import { bucketsOf, namesInTheWay, seriesOf, userName } from '../cluster/time-series.js';
 import type { UuidPairs } from '../store/ddl-journal.js';
 
 /** The first release that refuses a command whose collection is not the intended one. */
@@ -54,13 +54,24 @@ export async function clearName(
 async function clearOne(deps: LedDestination, database: string, name: string, signal: AbortSignal): Promise<void> {
   const [present] = await listCollections(deps.destination.router, database, signal, name);
   if (present === undefined) return;
-  if (present.type === 'collection' && deps.pairs.isRecorded(present.uuid)) {
+  const stored = present.type === 'timeseries' ? await bucketsBeside(deps, present, signal) : present;
+  if (stored?.type === 'collection' && deps.pairs.isRecorded(stored.uuid)) {
     throw new ConvoyError(
       'internalError',
       `${namespaceOf(present)} on the destination still corresponds to another collection.`,
     );
   }
   await drop(deps, present, signal);
+}
+
+/** The buckets of a time series, which has no UUID itself: to drop it is to drop them. */
+async function bucketsBeside(
+  { destination }: LedDestination,
+  { database, name }: ListedNamespace,
+  signal: AbortSignal,
+): Promise<ListedNamespace | undefined> {
+  const [found] = await listCollections(destination.router, database, signal, bucketsOf(name));
+  return found;
 }
 
 /** Renames the collection that corresponds to a source collection; does nothing if it has the name already. */

@@ -14,7 +14,7 @@ const uuidOf = (byte: string): string => byte.repeat(16);
 const [sourceOrders, sourceNew] = [uuidOf('0a'), uuidOf('0b')];
 const [madeOrders, madeSince] = [uuidOf('1a'), uuidOf('1b')];
 
-/** Collections of `shop` on the destination, by name. */
+/** Collections of `shop` on the destination, by name; a time series has no UUID. */
 let present: Map<string, string>;
 let pairs: Map<string, string>;
 let onSource: CatalogEntry | null;
@@ -49,9 +49,9 @@ function listed(command: Document): Document {
     cursor: {
       firstBatch: rows.map(([name, uuid]) => ({
         name,
-        type: 'collection',
+        type: uuid === '' ? 'timeseries' : 'collection',
         options: {},
-        info: { uuid: new BSON.UUID(uuid) },
+        info: uuid === '' ? {} : { uuid: new BSON.UUID(uuid) },
       })),
     },
   };
@@ -183,6 +183,21 @@ describe('a creation', () => {
     onSource = entryOf('orders', sourceNew);
     await expect(apply('create', { uuid: sourceNew })).rejects.toMatchObject({ error: 'internalError' });
     expect(changes()).toEqual([]);
+  });
+
+  it('drops a time series in the way, unless its buckets stand for those of another one', async () => {
+    present = new Map([
+      ['readings', ''],
+      ['system.buckets.readings', madeOrders],
+    ]);
+    onSource = entryOf('readings', sourceNew);
+    await expect(apply('create', { uuid: sourceNew, name: 'readings' })).rejects.toMatchObject({
+      error: 'internalError',
+    });
+    expect(changes()).toEqual([]);
+    pairs = new Map([[sourceOrders, madeSince]]);
+    expect(await apply('create', { uuid: sourceNew, name: 'readings' })).toMatchObject({ name: 'readings' });
+    expect(changes()).toEqual(['drop readings', 'create readings']);
   });
 
   it('anew of what the source no longer has leaves nothing behind', async () => {
