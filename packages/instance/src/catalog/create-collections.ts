@@ -3,7 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import { mapBounded } from '../async/together.js';
 import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
-import type { ClusterClient } from '../cluster/node-client.js';
+import type { ClusterClient, Namespace } from '../cluster/node-client.js';
 import { seriesOf, shownName, userName } from '../cluster/time-series.js';
 import { buildMissing, dropIndex, type IndexBuilding, isBuiltAs, type SkipIndex } from './build-indexes.js';
 import { createOptions, droppedWarning, optionDifferences } from './collection-options.js';
@@ -144,12 +144,27 @@ async function ensureCreated(making: Making, plan: CollectionPlan): Promise<List
     );
   }
   const created = await findNamespace(destination, plan, signal);
-  if (created === null)
-    throw new ConvoyError(
-      'destinationChanged',
-      `${shownName(plan.entry)} was dropped on the destination while Convoy was creating it.`,
-    );
+  if (created === null) throw await absentAfterCreate(destination, plan.entry, signal);
   return created;
+}
+
+/** Why a collection is not there after its creation: it is gone again, or a time series has no free name. */
+async function absentAfterCreate(
+  destination: ClusterClient,
+  { database, name }: Namespace,
+  signal: AbortSignal,
+): Promise<ConvoyError> {
+  const [present] = await listCollections(destination.router, database, signal, userName(name));
+  const shown = shownName({ database, name });
+  if (present === undefined || present.type === 'timeseries')
+    return new ConvoyError(
+      'destinationChanged',
+      `${shown} was dropped on the destination while Convoy was creating it.`,
+    );
+  return new ConvoyError(
+    'destinationNotEmpty',
+    `The destination has ${shown}, which is no time series as on the source; drop it there.`,
+  );
 }
 
 /** Codes for an engine that a server does not have, and for settings that its engine does not know (seen on 5.0.7). */

@@ -3,7 +3,7 @@ import type { Sharding as ShardingRequest, ShardingEntry } from '@convoy/api/con
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { ClusterClient, Namespace } from '../cluster/node-client.js';
-import { shownName, userName } from '../cluster/time-series.js';
+import { seriesOf, shownName, userName } from '../cluster/time-series.js';
 import { portableOptions } from './collection-options.js';
 import { type DestinationRange, distributeChunks, distributeDatabases } from './distribution.js';
 import {
@@ -16,9 +16,9 @@ import {
 } from './index-plan.js';
 import { isIdIndex, portableIndex } from './index-spec.js';
 import type { NamespaceFilter } from './namespace-filter.js';
-import type { NamespaceRemap } from './namespace-remap.js';
+import { nameBounds, type NamespaceRemap } from './namespace-remap.js';
 import { type Catalog, type CatalogEntry, isKeyPrefix, type KeyPattern, keyPattern } from './namespace.js';
-import { bucketsShardKey } from './time-series.js';
+import { bucketsShardKey, seriesKeyObstacle } from './time-series.js';
 
 /** Everything needed to create one collection or view on the destination. */
 export interface CollectionPlan {
@@ -99,12 +99,6 @@ function planDatabases(catalog: Catalog, deps: PlanRules): Map<string, string | 
 }
 
 /**
- * From 4.4 on, bytes in the full name of a sharded collection; unsharded ones may have 255 (manual: MongoDB Limits and
- * Thresholds).
- */
-const SHARDED_NAMESPACE_BYTES_MAX = 235;
-
-/**
  * Applies the `sharding` document of a start request to the catalog of a replica set: listed collections get their
  * shard key (without chunks), all others stay unsharded. With `createSupportingIndexes`, `planIndexes` plans a
  * placeholder for a missing supporting index; without it, the index must exist.
@@ -131,25 +125,32 @@ function shardedEntry(entry: CatalogEntry, request: ShardingEntry, createSupport
   const namespace = shownName(entry);
   const { timeseries } = entry.options as { timeseries?: Document };
   const asked: KeyPattern = new Map(request.shardCollection.key.flatMap((field) => Object.entries(field)));
-  const key = timeseries === undefined ? asked : bucketsShardKey(asked, timeseries);
   checkShardable(namespace, entry);
+  const obstacle = timeseries === undefined ? null : seriesKeyObstacle(asked, timeseries);
+  if (obstacle !== null) throw invalidEntry(namespace, obstacle);
+  const key = timeseries === undefined ? asked : bucketsShardKey(asked, timeseries);
   const indexes = entry.indexes.map((index) => portableIndex(namespace, index).index);
   if (!createSupportingIndexes) checkSupportingIndex(namespace, key, indexes);
   checkUniqueIndexes(namespace, key, indexes);
-  return { ...entry, sharding: { key, unique: false, chunks: [], everMoved: false } };
+  const sharded = { ...entry, sharding: { key, unique: false, chunks: [], everMoved: false } };
+  checkNameBytes(namespace, sharded);
+  return sharded;
 }
 
 function checkShardable(namespace: string, entry: CatalogEntry): void {
   if (entry.type === 'view') throw invalidEntry(namespace, 'is a view');
   if (entry.options.capped === true) throw invalidEntry(namespace, 'is capped');
   if (userName(entry.name).startsWith('system.')) throw invalidEntry(namespace, 'is a system collection');
-  const bytes = Buffer.byteLength(namespace);
-  if (bytes > SHARDED_NAMESPACE_BYTES_MAX)
-    throw invalidEntry(
-      namespace,
-      `has a name of ${bytes} bytes, but sharded collections may have ${SHARDED_NAMESPACE_BYTES_MAX}; rename it ` +
-        'or leave it unsharded',
-    );
+}
+
+function checkNameBytes(namespace: string, sharded: CatalogEntry): void {
+  const { bytes, max } = nameBounds(sharded);
+  if (bytes <= max) return;
+  const counted = seriesOf(sharded.name) === null ? '' : ' with the prefix of its buckets';
+  throw invalidEntry(
+    namespace,
+    `has a name of ${bytes} bytes${counted}, but sharded collections may have ${max}; rename it or leave it unsharded`,
+  );
 }
 
 /**

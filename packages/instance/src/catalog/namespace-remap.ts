@@ -167,6 +167,19 @@ const NAME_BYTES_MAX = 255;
 const SHARDED_NAME_BYTES_MAX = 235;
 
 /**
+ * The bytes of the full name that servers count, and how many they take: of a time series its own name, and of a
+ * sharded one that of its buckets (8.0.10 source, `userAllowedCreateNS` and `assertNamespaceLengthLimit`).
+ */
+export function nameBounds(entry: Pick<CatalogEntry, 'database' | 'name' | 'sharding'>): {
+  bytes: number;
+  max: number;
+} {
+  return entry.sharding === null
+    ? { bytes: Buffer.byteLength(shownName(entry)), max: NAME_BYTES_MAX }
+    : { bytes: Buffer.byteLength(namespaceOf(entry)), max: SHARDED_NAME_BYTES_MAX };
+}
+
+/**
  * Checks that the destination can have everything in a catalog under its name there.
  * @throws ConvoyError `namespaceRemapInvalid`, naming the first namespace that it cannot have
  */
@@ -175,8 +188,8 @@ export function refuseUnmappable(remap: NamespaceRemap, catalog: Catalog): void 
   const spellings = new Map<string, string>();
   for (const entry of catalog) {
     const there = remap.onDestination(entry);
-    const max = entry.sharding === null ? NAME_BYTES_MAX : SHARDED_NAME_BYTES_MAX;
-    if (Buffer.byteLength(namespaceOf(there)) > max && !isSame(there, entry))
+    const { max, bytes } = nameBounds(there);
+    if (bytes > max && !isSame(there, entry))
       throw invalid(`${shownName(entry)} would have a name of more than ${max} bytes on the destination.`);
     const known = spellings.get(there.database.toLowerCase()) ?? there.database;
     if (known !== there.database)

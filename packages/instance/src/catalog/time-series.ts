@@ -41,14 +41,36 @@ export function userShardKey(key: KeyPattern, { timeField, metaField }: Document
 }
 
 /** The inverse: the shard key that the buckets of a time series get. */
-export function bucketsShardKey(key: KeyPattern, { timeField, metaField }: Document): KeyPattern {
-  const meta = String(metaField);
+export function bucketsShardKey(key: KeyPattern, timeseries: Document): KeyPattern {
   const field = (name: string): string => {
-    if (metaField !== undefined && (name === meta || name.startsWith(`${meta}.`)))
-      return `meta${name.slice(meta.length)}`;
-    return name === timeField ? `${lowestPrefix}${name}` : name;
+    if (isMeta(name, timeseries)) return `meta${name.slice(String(timeseries.metaField).length)}`;
+    return name === timeseries.timeField ? `${lowestPrefix}${name}` : name;
   };
   return new Map([...key].map(([name, value]) => [field(name), value]));
+}
+
+/** Whether a field of measurements is what those of a bucket have in common, or a part of it. */
+function isMeta(name: string, { metaField }: Document): boolean {
+  return metaField !== undefined && (name === metaField || name.startsWith(`${String(metaField)}.`));
+}
+
+/**
+ * Why servers refuse a shard key for a time series: 5914000, 880031 and 5914001 (8.0.10 source,
+ * `validateTimeseriesShardKey`).
+ * @param key as a user asks for it
+ * @returns null for a key that they take
+ */
+export function seriesKeyObstacle(key: KeyPattern, timeseries: Document): string | null {
+  const last = [...key.keys()].at(-1);
+  for (const [field, value] of key) {
+    if (field !== timeseries.timeField) {
+      if (isMeta(field, timeseries)) continue;
+      return `is a time series, whose shard key has its meta field and its time alone, and not ${field}`;
+    }
+    if (field !== last) return `is a time series, whose shard key can have its time ${field} at the end alone`;
+    if (value !== 1) return `is a time series, whose shard key can have its time ${field} ascending alone`;
+  }
+  return null;
 }
 
 /** The field of a shard key of buckets that is a time; undefined if none is. */

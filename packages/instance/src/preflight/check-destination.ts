@@ -15,6 +15,7 @@ import { type Catalog, namespaceFrom, namespaceOf } from '../catalog/namespace.j
 import { isOwnZone } from '../catalog/place-chunks.js';
 import { readConfig } from '../catalog/read-sharding.js';
 import type { ClusterClient } from '../cluster/node-client.js';
+import { namesInTheWay, shownName } from '../cluster/time-series.js';
 import { type Advice, unchecked, warning } from './examination.js';
 
 /** The reserved database of Convoy's metadata on the destination. */
@@ -48,7 +49,7 @@ export async function checkDestination(
   const full = await mapBounded(collections, COLLECTIONS_PARALLEL, (row) =>
     hasAnyDocument(destination.router, row, signal),
   );
-  const names = collections.filter((_, position) => full[position]).map(namespaceOf);
+  const names = collections.filter((_, position) => full[position]).map(shownName);
   if (names.length > 0) {
     throw new ConvoyError(
       'destinationNotEmpty',
@@ -90,9 +91,14 @@ function checkDatabaseCase(databases: readonly string[], sourceCatalog: Catalog)
 
 function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog): void {
   const expected = new Map(sourceCatalog.map((entry) => [namespaceOf(entry), entry]));
+  const taken = new Set(
+    sourceCatalog.flatMap(({ database, name }) =>
+      namesInTheWay(name).map((each) => namespaceOf({ database, name: each })),
+    ),
+  );
   const unlike = present.filter((row) => {
     const entry = expected.get(namespaceOf(row));
-    if (entry === undefined) return row.type === 'view';
+    if (entry === undefined) return row.type === 'view' || (row.type === 'collection' && taken.has(namespaceOf(row)));
     return (
       row.type !== entry.type || optionDifferences(entry, { ...entry, options: row.options }, 'temporary').length > 0
     );
@@ -101,7 +107,7 @@ function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog)
   throw new ConvoyError(
     'destinationNotEmpty',
     "The destination has collections or views that differ from the source's: " +
-      `${nameSome(unlike.map(namespaceOf))}. Drop them.`,
+      `${nameSome([...new Set(unlike.map(shownName))])}. Drop them.`,
   );
 }
 

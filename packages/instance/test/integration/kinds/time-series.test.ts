@@ -332,3 +332,53 @@ function mixedBucket(sensor: number): Document {
     data: { at: { 0: times[0], 1: times[1] }, value: { 0: sensor, 1: 'text' } },
   };
 }
+
+const byKey = (...key: object[]): Document => ({
+  sharding: { shardingEntries: [{ database: 'plant', collection: 'readings', shardCollection: { key } }] },
+});
+
+it('a time series that the destination cannot make is refused by name', needs({ version: [6, 0] }), async () => {
+  await using fixture = await Fixture.open('replicaSet', two, releases);
+  const timeseries = { timeField: 'at', metaField: 'sensor' };
+  await fixture.cluster0.client.db('plant').createCollection('readings', { timeseries });
+  await using instance = await fixture.startInstance();
+  const refused = { status: 422, error: 'shardingEntryInvalid' } as const;
+  for (const [key, says] of [
+    [[{ value: 1 }], /plant\.readings .*time alone, and not value/],
+    [[{ at: 1 }, { sensor: 1 }], /plant\.readings .*time at at the end alone/],
+    [[{ sensor: 1 }, { at: 'hashed' }], /plant\.readings .*time at ascending alone/],
+  ] as const)
+    await refuses(fixture, instance, startBody(byKey(...key)), { ...refused, says });
+  const destination = fixture.cluster1.client.db('plant');
+  await destination.createCollection('readings');
+  const says = /differ from the source's: plant\.readings\. Drop them/;
+  await refuses(fixture, instance, startBody(byKey({ sensor: 1 })), {
+    status: 422,
+    error: 'destinationNotEmpty',
+    says,
+  });
+  await destination.collection('readings').drop();
+  await instance.migrate(startBody(byKey({ sensor: 1 })));
+});
+
+it(
+  'a time series with a collation is sharded by the index that its server made (servers from 6.3)',
+  needs({ version: [7, 0] }),
+  async () => {
+    await using fixture = await Fixture.open('replicaSet', two, releases);
+    const source = fixture.cluster0.client.db('plant');
+    const timeseries = { timeField: 'at', metaField: 'sensor' };
+    await source.createCollection('readings', { timeseries, collation: { locale: 'de' } });
+    await source.collection('readings').createIndexes([{ key: { value: 1 } }]);
+    await measure(source, 0, 20);
+    await using instance = await fixture.startInstance();
+    await instance.migrate(startBody(byKey({ sensor: 1 })));
+    const destination = fixture.cluster1.client.db('plant');
+    await expectEqualSeries(source, destination, ['readings']);
+    expect(await definitions(destination)).toEqual(await definitions(source));
+    const made = await indexes(destination, 'system.buckets.readings');
+    expect(made).toEqual(await indexes(source, 'system.buckets.readings'));
+    expect(made).toMatchObject([{ name: 'sensor_1_at_1' }, { name: 'value_1', collation: { locale: 'de' } }]);
+    expect(made[0]).not.toHaveProperty('collation');
+  },
+);

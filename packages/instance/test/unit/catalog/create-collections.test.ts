@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
 import { createCollection, createCollections } from '../../../src/catalog/create-collections.js';
-import { namespaceOf } from '../../../src/catalog/namespace.js';
+import { type CatalogEntry, namespaceOf } from '../../../src/catalog/namespace.js';
 import { planDestination } from '../../../src/catalog/destination-plan.js';
 import { definitionOf, type SkippedIndex } from '../../../src/catalog/index-plan.js';
 import { restoreAttributes, UniqueIndexViolated } from '../../../src/catalog/index-attributes.js';
@@ -70,6 +70,35 @@ describe('createCollections', () => {
       expect(made?.options.storageEngine).toEqual(refuses ? undefined : storage.storageEngine);
     }
     expect(warned).toEqual([expect.stringMatching(/app\.plain without storageEngine: the destination refuses them/)]);
+  });
+
+  it('refuses a time series whose name another collection has taken meanwhile', async () => {
+    const server = new FakeCatalogServer(['a']);
+    const destination = fakeCluster({ router: server.client, kind: 'replicaSet', version: [8, 0, 0], shardIds: ['a'] });
+    const entry: CatalogEntry = {
+      database: 'app',
+      name: 'system.buckets.s',
+      type: 'collection',
+      uuid: '0c',
+      options: { timeseries: { timeField: 'at' } },
+      indexes: [],
+      sharding: null,
+      primaryShard: 'a',
+      sizeBytes: 0,
+      documentCount: 0,
+    };
+    const [plan] = planDestination([entry], {
+      source: { shardIds: ['a'] },
+      destination,
+      indexScope: 'all',
+      remap: noRemap,
+    }).collections;
+    if (plan === undefined) throw new Error('nothing was planned');
+    server.add('app.s');
+    await expect(createCollection({ destination, signal, confirm }, plan)).rejects.toMatchObject({
+      error: 'destinationNotEmpty',
+      errorDescription: expect.stringContaining('app.s, which is no time series as on the source') as unknown,
+    });
   });
 
   it('specifies the simple collation of an index in a collection with another', async () => {

@@ -110,6 +110,36 @@ describe('applyShardingEntries', () => {
     expect(() => apply(entry, [{ _id: 1 }])).toThrow(throwing('shardingEntryInvalid'));
   });
 
+  it.each([
+    [[{ value: 1 }], 'd.c of shardingEntries is a time series, whose shard key has its meta field and its time'],
+    [[{ at: 1 }, { sensor: 1 }], 'can have its time at at the end alone'],
+    [[{ sensor: 1 }, { at: 'hashed' }], 'can have its time at ascending alone'],
+  ] as [Key, string][])('refuses the key %j of a time series, as servers do', (key, says) => {
+    const options = { timeseries: { timeField: 'at', metaField: 'sensor' } };
+    const series = collection([], { name: 'system.buckets.c', options });
+    expect(() => apply(series, key, true)).toThrow(
+      expect.objectContaining({ error: 'shardingEntryInvalid', message: expect.stringContaining(says) as string }),
+    );
+    expect(apply(series, [{ sensor: 1 }, { at: 1 }], true)?.sharding?.key).toEqual(
+      keyPattern({ meta: 1, 'control.min.at': 1 }),
+    );
+  });
+
+  it.each([
+    ['a collection', 235, ''],
+    ['a time series', 235 - 'system.buckets.'.length, 'system.buckets.'],
+  ])('takes the longest name of %s that servers can shard', (_, bytesMax, prefix) => {
+    const options = prefix === '' ? {} : { timeseries: { timeField: 'at', metaField: 'a' } };
+    const sharded = (bytes: number) => {
+      const name = 'x'.repeat(bytes - 'd.'.length);
+      const shardingEntries = [{ database: 'd', collection: name, shardCollection: { key: [{ a: 1 }] as Key } }];
+      const request = { createSupportingIndexes: true, shardingEntries };
+      return applyShardingEntries([collection([], { name: `${prefix}${name}`, options })], request, everything);
+    };
+    expect(sharded(bytesMax)).toHaveLength(1);
+    expect(() => sharded(bytesMax + 1)).toThrow(throwing('shardingEntryInvalid'));
+  });
+
   it('refuses what the filter excludes', () => {
     const filter = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [{ database: 'd' }] });
     const request = {

@@ -152,3 +152,26 @@ it('a name may be longer than servers take only on the source', () => {
   );
   expect(() => refuseUnmappable(remapOf('shop=a-longer-name'), [entryOf(`crm.${long}`)])).not.toThrow();
 });
+
+describe('the longest name on the destination', () => {
+  const sharding = { key: new Map([['meta', 1]]), unique: false, chunks: [], everMoved: false };
+  const prefix = 'system.buckets.';
+
+  it.each([
+    ['a collection', '', null, 255],
+    ['a sharded one', '', sharding, 235],
+    ['a time series, by its own name', prefix, null, 255],
+    ['a sharded one, by that of its buckets', prefix, sharding, 235 - prefix.length],
+  ])('is that of %s', (_, buckets, sharded, bytesMax) => {
+    const entry = { ...entryOf('shop.c', { sharding: sharded }), name: `${buckets}c` };
+    const check = (bytes: number) => {
+      refuseUnmappable(remapOf(`shop.c=shop.${'x'.repeat(bytes - 'shop.'.length)}`), [entry]);
+    };
+    expect(() => {
+      check(bytesMax);
+    }).not.toThrow();
+    expect(() => {
+      check(bytesMax + 1);
+    }).toThrow(expect.objectContaining({ error: 'namespaceRemapInvalid' }));
+  });
+});

@@ -3,6 +3,7 @@ import {
   bucketsShardKey,
   portableSeries,
   seriesChange,
+  seriesKeyObstacle,
   seriesOptions,
   timeOfShardKey,
   userShardKey,
@@ -23,6 +24,31 @@ describe('the shard key of a time series', () => {
     const [ofUser, ofBuckets] = [user, buckets].map((key) => new Map<string, unknown>(Object.entries(key)));
     expect(bucketsShardKey(ofUser ?? new Map(), timeseries)).toEqual(ofBuckets);
     expect(userShardKey(ofBuckets ?? new Map(), timeseries)).toEqual(ofUser);
+  });
+
+  it.each([
+    [{ sensor: 1 }, null],
+    [{ 'sensor.site': 'hashed' }, null],
+    [{ sensor: 'hashed', at: 1 }, null],
+    [{ at: 1 }, null],
+    [{ value: 1 }, /its time alone, and not value/],
+    [{ sensors: 1 }, /its time alone, and not sensors/],
+    [{ meta: 1 }, /its time alone, and not meta/],
+    [{ sensor: 1, 'at.x': 1 }, /its time alone, and not at\.x/],
+    [{ at: 1, sensor: 1 }, /its time at at the end alone/],
+    [{ at: 'hashed', value: 1 }, /its time at at the end alone/],
+    [{ sensor: 1, at: 'hashed' }, /its time at ascending alone/],
+  ] as const)('%j: servers refuse it as %s', (key, obstacle) => {
+    const found = seriesKeyObstacle(new Map<string, unknown>(Object.entries(key)), timeseries);
+    if (obstacle === null) expect(found).toBeNull();
+    else expect(found).toMatch(obstacle);
+  });
+
+  it('is the time alone where there is no meta field', () => {
+    const bare = { timeField: 'at' };
+    expect(seriesKeyObstacle(new Map([['at', 1]]), bare)).toBeNull();
+    expect(seriesKeyObstacle(new Map([['undefined', 1]]), bare)).toMatch(/not undefined/);
+    expect(bucketsShardKey(new Map([['undefined', 1]]), bare)).toEqual(new Map([['undefined', 1]]));
   });
 
   it('has a time where it ends with one', () => {

@@ -333,6 +333,30 @@ describe('checkStart on the destination', () => {
     expect(await refusal(fixture)).toBe('destinationNotEmpty');
   });
 
+  it('refuses an empty collection or view that has the name of a time series', async () => {
+    const fixture = fixtureWith({ source: { version: [8, 0, 0] }, destination: { version: [8, 0, 0] } });
+    const options = { timeseries: { timeField: 'at' } };
+    fixture.sourceServer.add('app.system.buckets.s', { options });
+    fixture.sourceServer.add('app.s', { type: 'timeseries', options });
+    const { destinationServer } = fixture;
+    destinationServer.add('app.other');
+    expect(await refusal(fixture)).toBe('accepted');
+    for (const type of ['collection', 'view']) {
+      destinationServer.add('app.s', { type, options: type === 'view' ? { viewOn: 'c', pipeline: [] } : {} });
+      await expect(fixture.check()).rejects.toMatchObject({
+        error: 'destinationNotEmpty',
+        errorDescription: expect.stringContaining("differ from the source's: app.s. Drop them") as unknown,
+      });
+    }
+    destinationServer.add('app.system.buckets.s', { options });
+    destinationServer.add('app.s', { type: 'timeseries', options });
+    expect(await refusal(fixture)).toBe('accepted');
+    destinationServer.add('app.system.buckets.s', { options: { timeseries: { timeField: 'other' } } });
+    await expect(fixture.check()).rejects.toMatchObject({
+      errorDescription: expect.stringContaining("differ from the source's: app.s. Drop them") as unknown,
+    });
+  });
+
   it('refuses a database that differs only in case', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c');
