@@ -14,8 +14,8 @@ export const retryHazards: readonly Hazard[] = [
         takesOut: 'the number of the first attempt',
         file: instance('store/fenced-writer.ts'),
         symbol: 'writeIn',
-        find: 'return writeTicketed(this.client, write, ticket, signal);',
-        replace: 'return writeTicketed(this.client, write, { ...ticket, txnNumber: slot.next++ }, signal);',
+        find: 'await writeTicketed(this.client, write, ticket, signal);',
+        replace: 'await writeTicketed(this.client, write, { ...ticket, txnNumber: slot.next++ }, signal);',
         tests: [
           instanceTest(
             'store/fenced-writer.test.ts',
@@ -55,7 +55,7 @@ export const retryHazards: readonly Hazard[] = [
         takesOut: 'the removal of documents that an earlier attempt may have written',
         file: instance('apply/event-dispatcher.ts'),
         symbol: 'place',
-        find: "const removes = partition.dirty && !collection.capped && event.operation !== 'insert';",
+        find: 'const removes = partition.dirty && !collection.capped && mayMove(event, collection);',
         replace: 'const removes = false as boolean;',
         tests: [
           instanceTest(
