@@ -189,6 +189,28 @@ export const updateHazards: readonly Hazard[] = [
     ],
   },
   {
+    number: 197,
+    hazard:
+      'A stream names a bucket that took more measurements by `_id` alone, also of a sharded time series: it looks ' +
+      'as if the shard with the lowest keys owned it, and the others lose the change',
+    handling: 'Every task that hears of the change reads the bucket again, and writes it if it owns what it has read.',
+    sabotages: [
+      {
+        takesOut: 'the change of a bucket of unknown owner',
+        file: instance('apply/event-dispatcher.ts'),
+        symbol: 'isOwnedBucket',
+        find: "if (operation === 'update') return true;",
+        replace: '',
+        tests: [
+          instanceTest(
+            'apply/event-dispatcher.test.ts',
+            'that took more measurements, whose key is its _id alone, goes to every task',
+          ),
+        ],
+      },
+    ],
+  },
+  {
     number: 24,
     hazard: '`fullDocument` is missing, because the document was deleted meanwhile',
     handling: 'The document is re-read: if it is gone, it is deleted.',

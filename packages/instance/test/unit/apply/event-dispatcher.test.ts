@@ -116,6 +116,24 @@ describe('an event of a partition', () => {
   });
 });
 
+describe('an event of a bucket', () => {
+  const ofOthers = { isSeries: true, owns: () => false };
+
+  it('that took more measurements, whose key is its _id alone, goes to every task', () => {
+    const dispatcher = fixture.dispatcherOf({}, collectionOf(ofOthers));
+    bringTo(fixture.partition, 'done', 20n, 20n);
+    dispatcher.route(step([event(21n), event(22n, { operation: 'delete' })], 30n));
+    expect(fixture.routedTimes).toEqual([21n]);
+  });
+
+  it('that waits dirty is removed when it is deleted, and not when it changes: its key stays', () => {
+    const dispatcher = fixture.dispatcherOf({}, collectionOf({ isSeries: true }));
+    fixture.partition.markDirty();
+    dispatcher.route(step([event(20n), event(21n, { operation: 'delete' })], 30n));
+    expect(fixture.routed.map(({ purpose, event: { time } }) => [time, purpose])).toEqual([[21n, 'remove']]);
+  });
+});
+
 describe('an event that another task owns', () => {
   it('is dropped when another shard owns the document', () => {
     const dispatcher = fixture.dispatcherOf({}, collectionOf({ owns: () => false }));
