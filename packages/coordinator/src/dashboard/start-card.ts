@@ -1,3 +1,4 @@
+import type { CarriedKind } from '@convoy/api/contract/carry';
 import type { CheckReply, SourceReply } from '@convoy/api/contract/start-guide';
 import { byId, field, make, setList, setText } from './dom.js';
 import { showFindings } from './findings.js';
@@ -17,6 +18,16 @@ import {
 /** Time without a change before the options are checked. */
 const settle_ms = 600;
 const switches = ['verification', 'reversible'] as const;
+/** The kinds of `carry`; the browser loads no other package, so that the type keeps them equal. */
+const carried: Readonly<Record<CarriedKind, true>> = {
+  zones: true,
+  balancing: true,
+  usersAndRoles: true,
+  defaultConcerns: true,
+  clusterParameters: true,
+  querySettings: true,
+};
+const carriedKinds = Object.keys(carried) as CarriedKind[];
 const lists = ['buildIndexes', 'indexConflicts', 'indexFailures', 'writeBlocking'] as const;
 
 /** The guided start: what to migrate, how, and whether both clusters are ready for it. */
@@ -39,7 +50,7 @@ export class StartCard {
     private readonly api: FleetApi,
     start: (body: unknown) => void,
   ) {
-    for (const name of ['all', 'picked', ...lists, ...switches, 'supportingIndexes'])
+    for (const name of ['all', 'picked', ...lists, ...switches, ...carriedKinds, 'supportingIndexes'])
       field(this.#card, name).addEventListener('change', () => this.#changed());
     this.#json.addEventListener('input', () => this.#write());
     field(this.#card, 'toForm').addEventListener('click', () => this.#toForm());
@@ -103,6 +114,7 @@ export class StartCard {
       verifies: isOn('verification'),
       writeBlocking: this.#chosen('writeBlocking') as WriteBlocking,
       isReversible: isOn('reversible'),
+      carried: carriedKinds.filter(isOn),
       shardKeys: this.#shardKeys,
       createsSupportingIndexes: isOn('supportingIndexes'),
     };

@@ -1,3 +1,4 @@
+import type { CarriedKind } from '@convoy/api/contract/carry';
 import type { SourceReply } from '@convoy/api/contract/start-guide';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import type { writeBlockingValues } from '@convoy/api/contract/write-blocking';
@@ -23,6 +24,8 @@ export interface StartChoices {
   readonly verifies: boolean;
   readonly writeBlocking: WriteBlocking;
   readonly isReversible: boolean;
+  /** What the commit takes along besides data. */
+  readonly carried: readonly CarriedKind[];
   /** Shard keys by namespace, as text: `customerId, _id: hashed`. */
   readonly shardKeys: ReadonlyMap<string, string>;
   readonly createsSupportingIndexes: boolean;
@@ -122,6 +125,7 @@ function bodyOf(choices: StartChoices, view: Omit<StartView, 'body'>, clusters: 
     ...(view.indexFailures.choice === 'refuse' ? {} : { indexFailures: view.indexFailures.choice }),
     ...blockingBody(view.writeBlocking),
     ...(view.reversible.isOn ? { reversible: true } : {}),
+    ...(choices.carried.length === 0 ? {} : { carry: [...choices.carried] }),
     ...(view.verification.isOn ? {} : { verification: { enabled: false } }),
     ...(includeNamespaces.length === 0 ? {} : { includeNamespaces }),
     ...(view.needsShardKeys ? { sharding: shardingOf(choices) } : {}),

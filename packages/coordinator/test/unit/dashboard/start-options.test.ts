@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { carriedKinds } from '@convoy/api/contract/carry';
 import { buildIndexesValues } from '@convoy/api/contract/start-request';
 import type { SourceReply } from '@convoy/api/contract/start-guide';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
@@ -27,6 +28,7 @@ const usual: StartChoices = {
   verifies: true,
   writeBlocking: 'none',
   isReversible: false,
+  carried: [],
   shardKeys: new Map(),
   createsSupportingIndexes: false,
 };
@@ -51,6 +53,11 @@ describe('options of a start', () => {
     ['resized', resized],
   ])('whatever is chosen, the contract takes the body (%s)', (_name, clusters) => {
     expect(() => parseStartRequest(startView(everything, clusters).body)).not.toThrow();
+  });
+
+  test('what the commit takes along is named as the contract names it', () => {
+    const { body } = startView({ ...usual, carried: carriedKinds }, equal);
+    expect(parseStartRequest(body).carry).toEqual([...carriedKinds].sort());
   });
 
   test('a reversible migration has indexes and write blocking, and says why', () => {
