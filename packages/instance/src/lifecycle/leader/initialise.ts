@@ -10,7 +10,7 @@ import { withSampledRanges } from '../../catalog/distribution.js';
 import { deferAttributes } from '../../catalog/index-attributes.js';
 import { hasAnyDocument } from '../../catalog/list-namespaces.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
-import { type Catalog, type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
+import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { isAutoMergerOff, readBalancer, restoreBalancer, stopBalancer } from '../../cluster/balancer.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
@@ -291,7 +291,7 @@ async function clearLeavings(deps: LeaderDependencies, catalog: Catalog, signal:
   const confirm = (each: AbortSignal) => records.confirmLeader(leaderEpoch, each);
   for (const entry of found) {
     if (
-      !unlike.has(namespaceOf(entry)) ||
+      !unlike.has(shownName(entry)) ||
       (entry.type === 'collection' && (await hasAnyDocument(destination.router, entry, signal)))
     )
       continue;

@@ -91,9 +91,13 @@ export class ServedInstance implements AsyncDisposable {
 
   /** Sends the commit until it is accepted, since an offer may be withdrawn, and waits for its end. */
   async commitWhenOffered(): Promise<void> {
-    await expect
-      .poll(async () => (await this.command('commit')).body, { timeout: patience_ms() })
-      .toEqual({ success: true });
+    const end_ms = Date.now() + patience_ms();
+    for (let reply = await this.command('commit'); reply.status !== 200; reply = await this.command('commit')) {
+      // Its error says more than the refusal.
+      if (reply.body.error === 'migrationFailed') await this.progress();
+      if (Date.now() > end_ms) throw new Error(`No commit was taken: ${JSON.stringify(reply.body)}`);
+      await new Promise((resolve) => setTimeout(resolve, poll_ms));
+    }
     await this.untilState('COMMITTED');
   }
 

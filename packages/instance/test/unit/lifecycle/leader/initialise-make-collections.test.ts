@@ -38,9 +38,9 @@ const catalog: CatalogEntry[] = [
 let server: FakeCatalogServer;
 let isDeposed: boolean;
 
-function make(leaderEpoch: number): Promise<unknown> {
-  const destination = fakeCluster({ router: server.client, shardIds: ['a', 'b'] });
-  const plan = planDestination(catalog, { source: destination, destination, indexScope: 'all', remap: noRemap });
+function make(leaderEpoch: number, catalogNow = catalog): Promise<unknown> {
+  const destination = fakeCluster({ router: server.client, shardIds: ['a', 'b'], version: [8, 0, 10] });
+  const plan = planDestination(catalogNow, { source: destination, destination, indexScope: 'all', remap: noRemap });
   const deps = depsWith({
     runtime: { retrying: once },
     destination,
@@ -50,7 +50,7 @@ function make(leaderEpoch: number): Promise<unknown> {
     leaderEpoch,
     builds: new BuildsUnderWay(),
   });
-  return makeCollections(deps, catalog, plan, never);
+  return makeCollections(deps, catalogNow, plan, never);
 }
 
 beforeEach(() => {
@@ -69,6 +69,16 @@ it('what an earlier leader has created in another form is recreated, and nothing
   expect(collections?.get('orders')?.indexes).toEqual([idIndex, { v: 2, key: { a: 1, b: 1 }, name: 'by' }]);
   expect(collections?.get('seen')?.options).toMatchObject({ viewOn: 'orders' });
   expect(collections?.get('other')?.documents).toHaveLength(1);
+});
+
+it('a time series of another granularity is dropped under the name of its users', async () => {
+  const timeseries = { timeField: 'at', granularity: 'minutes' };
+  const series = { ...entry, name: 'system.buckets.heat', uuid: '0c'.repeat(16), options: { timeseries }, indexes: [] };
+  server.add('shop.system.buckets.heat', { options: { timeseries: { ...timeseries, granularity: 'seconds' } } });
+  server.add('shop.heat', { type: 'timeseries', options: {} });
+  // This fake keeps the buckets, so that each attempt finds them again.
+  await expect(make(2, [series])).rejects.toMatchObject({ error: 'destinationNotEmpty' });
+  expect(server.client.sent.some(({ command }) => command['drop'] === 'heat')).toBe(true);
 });
 
 it('the first leader drops nothing', async () => {
