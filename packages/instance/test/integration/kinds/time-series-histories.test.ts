@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Db, Document } from 'mongodb';
+import { BSON, type Db, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { Fixture, readsShards, type Shape } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
@@ -122,8 +122,8 @@ async function contents(db: Db): Promise<Document> {
   const shown: Document = {};
   const listed = await db.listCollections<{ name: string; options: Document }>({ type: 'timeseries' }).toArray();
   for (const { name, options } of listed.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const raw = db.collection(`system.buckets.${name}`).find({}, { raw: true }).sort({ _id: 1 });
-    const buckets = ((await raw.toArray()) as unknown as Buffer[]).map((bytes) => bytes.toString('base64'));
+    const found = db.collection(`system.buckets.${name}`).find({}, { promoteValues: false }).sort({ _id: 1 });
+    const buckets = (await found.toArray()).map((bucket) => Buffer.from(BSON.serialize(bucket)).toString('base64'));
     const indexes = (await db.collection(name).listIndexes().toArray()) as { name: string }[];
     shown[name] = { options, buckets, indexes: indexes.map((index) => index.name).sort() };
   }

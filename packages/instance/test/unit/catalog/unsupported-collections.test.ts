@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
-import {
-  describeLeftOut,
-  refuseSeriesBetween,
-} from '../../../src/catalog/unsupported-collections.js';
+import { describeLeftOut, refuseSeriesBetween } from '../../../src/catalog/unsupported-collections.js';
 
 function view(name: string, options: CatalogEntry['options'], database = 'app'): CatalogEntry {
   const size = { sizeBytes: 0, documentCount: 0 };

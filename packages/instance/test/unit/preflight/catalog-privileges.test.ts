@@ -136,8 +136,7 @@ describe('time series need on their buckets', () => {
     ['none if they are not sharded', null, {}, []],
   ] as const)('%s', async (_, sharding, more, actions) => {
     const catalog = [entryOf('system.buckets.s', sharding)];
-    const of = (...granted: string[]) =>
-      clusterOf('cluster1', [buckets(...writes, ...granted)], undefined, more);
+    const of = (...granted: string[]) => clusterOf('cluster1', [buckets(...writes, ...granted)], undefined, more);
     expect(await refusal({ destination: of(...actions) }, catalog)).toBe('');
     const said = await refusal({ destination: of() }, catalog);
     if (actions.length === 0) expect(said).toBe('');
