@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openClusterStage, openReplicaSetStage } from '../../../simulator/test/conformance/cluster-stage.js';
 import { isStep, parseCorpus } from '../../../simulator/test/conformance/corpus-file.js';
+import { isFullRun, testSeed } from '../../../../test/seed.js';
 import { Replay } from '../../../simulator/test/conformance/replay.js';
 import { allProbes } from '../../src/all-probes.js';
 import { Recording } from '../../src/framework/recording.js';
@@ -13,8 +14,9 @@ import { startProbed } from './probed-cluster.js';
  */
 const ownOfARun = ['getMore', 'find', 'hello', 'listShards', 'replSetGetConfig'];
 
-/** All probes in a full run, every fourth in a usual one. */
-const probes = process.env['CONVOY_TEST_FULL'] === '1' ? allProbes : allProbes.filter((_, index) => index % 4 === 0);
+/** A usual run records an eighth of the probes, another one by its seed; a full run all. */
+const parts = isFullRun ? 1 : 8;
+const probes = allProbes.filter((_, index) => index % parts === testSeed % parts);
 
 const stages = [
   { topology: 'sharded' as const, open: openClusterStage },

@@ -34,7 +34,7 @@ it('time series of a source before 6.0 are refused until they are excluded', asy
 it('a time series that appears during the migration is left out with a warning, which also names views', async () => {
   const shop = fixture.cluster0.client.db('shop');
   await shop.collection<{ _id: number }>('orders').insertOne({ _id: 1 });
-  await using instance = await fixture.startInstance();
+  await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await makeSeries();
