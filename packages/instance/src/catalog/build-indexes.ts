@@ -38,7 +38,7 @@ const MILLISECONDS_PER_SECOND = 1_000;
  * Builds the missing indexes of one collection in one command, in the form that they have until the commit
  * (`IndexPlan`). Existing ones keep everything but their TTL. Then it sets every temporary TTL to `TTL_OFF_SECONDS`,
  * which only `collMod` accepts.
- * @param wanted temporary forms of `plan.indexes`
+ * @param wanted temporary forms of `plan.indexes`, and final ones of those that are only built at the commit
  * @returns how many indexes were missing, skipped ones included
  * @throws ConvoyError `indexNotSupported` if the server cannot build an index, `catalogDiffers` if another index has
  * its name; at the end, the server's error if a later build may succeed

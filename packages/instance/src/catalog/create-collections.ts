@@ -123,9 +123,9 @@ export async function createCollection(making: Making, plan: CollectionPlan): Pr
  */
 async function dropOwnIndex(building: IndexBuilding, plan: CollectionPlan, wanted: readonly Document[]): Promise<void> {
   const { onAllShards } = await presentIndexes(building, plan);
-  const isWanted = (index: Document): boolean => wanted.some((one) => one.name === index.name && isBuiltAs(index, one));
   for (const index of onAllShards)
-    if (!isIdIndex(index) && !isWanted(index)) await dropIndex(building, plan.entry, String(index.name));
+    if (!isIdIndex(index) && !wanted.some((one) => isBuiltAs(index, one)))
+      await dropIndex(building, plan.entry, String(index.name));
 }
 
 async function ensureCreated(making: Making, plan: CollectionPlan): Promise<ListedNamespace> {

@@ -173,7 +173,8 @@ async function completeOnShards(
 
 /** Attributes that every version changes in place. TTL comes last: from then on the server deletes documents. */
 async function restoreInPlace(restoring: Restoring, plan: CollectionPlan): Promise<void> {
-  for (const index of plan.indexes.filter(isBuiltToExpire)) await buildToExpire(restoring, plan, index);
+  const expiring = plan.indexes.filter(isBuiltToExpire).map(({ final }) => final);
+  await buildMissing(restoring, plan, expiring);
   const present = await presentIndexes(restoring, plan);
   for (const { final } of plan.indexes) {
     const name = final.name as string;
@@ -187,11 +188,6 @@ async function restoreInPlace(restoring: Restoring, plan: CollectionPlan): Promi
   }
   const expireAfterSeconds: unknown = plan.options.expireAfterSeconds;
   if (expireAfterSeconds !== undefined) await changeCollection(restoring, plan, { expireAfterSeconds });
-}
-
-async function buildToExpire(restoring: Restoring, plan: CollectionPlan, { final }: IndexPlan): Promise<void> {
-  const present = await presentIndexes(restoring, plan);
-  if (!present.every(String(final.name))) await sendCreateIndexes(restoring, plan, [final]);
 }
 
 /** An index that the shard key needs stays visible if the server insists: the comparison of definitions names it. */
