@@ -1,4 +1,4 @@
-import type { Namespace, NodeClient } from './node-client.js';
+import type { Namespace } from './node-client.js';
 
 /**
  * A time series `X` is a view over `system.buckets.X`, whose documents are all that there is of it: each bucket holds
@@ -37,17 +37,4 @@ export const seriesRelease = 6;
 export function namesInTheWay(collection: string): readonly string[] {
   const series = seriesOf(collection);
   return series === null ? [collection] : [collection, series];
-}
-
-/** CannotInsertTimeseriesBucketsWithMixedSchema. */
-export const mixedSchemaCode = 408;
-
-/** Tells a server that fields of a time series may have values of different types in one bucket (`collMod`). */
-export async function takeMixedSchemas(
-  client: Pick<NodeClient, 'command'>,
-  { database, name }: Namespace,
-  signal: AbortSignal,
-): Promise<void> {
-  const command = { collMod: name, timeseriesBucketsMayHaveMixedSchemaData: true, writeConcern: { w: 'majority' } };
-  await client.command(database, command, { signal });
 }

@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { mixedSchemaCode, seriesOf, shownName, takeMixedSchemas } from '../cluster/time-series.js';
+import { seriesOf, shownName } from '../cluster/time-series.js';
 import type { FailureMeaning, Retrying } from '../async/retry.js';
 import { Condition } from '../async/waiting.js';
 import { upsertStatesKey } from '../bson/shard-key.js';
@@ -87,7 +87,7 @@ export class FencedWriter implements DocumentWriter {
       await this.confirm();
       sendings += 1;
       const outcome = await writeTicketed(this.client, write, ticket, signal);
-      await this.#makeRoom(write, outcome, signal);
+      await this.#takeMixedTypes(write, outcome, signal);
       return outcome;
     };
     const answer = await this.retrying(`${write.kind} documents`, send, signal).then(
@@ -112,10 +112,11 @@ export class FencedWriter implements DocumentWriter {
    * where they are told so.
    * @throws RetryableStatement once the time series takes them
    */
-  async #makeRoom({ database, collection }: RawWrite, { failures }: WriteOutcome, signal: AbortSignal): Promise<void> {
+  async #takeMixedTypes({ database, collection }: RawWrite, { failures }: WriteOutcome, signal: AbortSignal) {
     const series = seriesOf(collection);
     if (series === null || !failures.some(({ code }) => code === mixedSchemaCode)) return;
-    await takeMixedSchemas(this.client, { database, name: series }, signal);
+    const change = { collMod: series, timeseriesBucketsMayHaveMixedSchemaData: true, writeConcern: { w: 'majority' } };
+    await this.client.command(database, change, { signal });
     throw new RetryableStatement(mixedSchemaCode);
   }
 }
@@ -167,6 +168,9 @@ function refuseFailures({ failures }: WriteOutcome): void {
     if (kind === 'retryable') throw new RetryableStatement(code);
   }
 }
+
+/** CannotInsertTimeseriesBucketsWithMixedSchema. */
+const mixedSchemaCode = 408;
 
 /** BSONObjectTooLarge, and the codes of updates that would grow a document beyond 16 MB. */
 const tooLargeCodes = new Set([objectTooLargeCode, 17419, 17420]);
