@@ -9,8 +9,11 @@ import { timeExpired } from '../shard/command-limits.js';
 import { writeConcernError } from '../shard/write/write-concern.js';
 import type { NodeIdentity } from './node-identity.js';
 
-/** Codes of a member that is not primary, or is shutting down. */
-const roleCodes: ReadonlySet<number> = new Set([91, 189, 10107, 11600, 11602, 13435, 13436]);
+/**
+ * Codes of a member that is not primary. One that shuts down tells its topology's version only in quiesce mode, which
+ * no node here has (server source: appendErrorLabelsAndTopologyVersion).
+ */
+const roleCodes: ReadonlySet<number> = new Set([189, 10058, 10107, 11602, 13435, 13436]);
 
 /**
  * Every command of a client passes here: the node's condition and fail points on the way in, error labels on the way

@@ -22,7 +22,7 @@ describe('failCommand', () => {
 
   beforeAll(async () => {
     cluster = await startWholeCluster({ shards: 2, noopIntervalMs: 50 });
-    client = await MongoClient.connect(cluster.connectionString);
+    client = await MongoClient.connect(cluster.connectionString, { heartbeatFrequencyMS: 500 });
     shard0 = await MongoClient.connect(`mongodb://${cluster.shards[0] ?? ''}/?directConnection=true`);
     await client.db('admin').command({ enableSharding: 'faults', primaryShard: 'shard0' });
   });
@@ -69,6 +69,9 @@ describe('failCommand', () => {
     expect((await failure({})).errorLabels).toContain('RetryableWriteError');
     expect((await failure({ errorLabels: [] })).errorLabels).not.toContain('RetryableWriteError');
     expect((await failure({ errorLabels: ['Own'] })).errorLabels).toContain('Own');
+    // A client that knows the version already need not ask again: a shutdown that nobody asked for has none.
+    expect(await failure({ errorCode: 189 })).toHaveProperty('topologyVersion');
+    expect(await failure({})).not.toHaveProperty('topologyVersion');
     await session.endSession();
   });
 

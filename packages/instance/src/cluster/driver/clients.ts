@@ -6,6 +6,11 @@ import type { Wait } from '../../async/clock.js';
 const poolSizeDefault = 32;
 /** A node that does not answer for this long is left to the retry policy. */
 const selection_ms = 10_000;
+/**
+ * After a member's refusal because of its role, the driver asks nobody else until it has heard from the member again. A
+ * member that has nothing new to say about itself, because its refusal came from elsewhere, answers at this interval.
+ */
+const heartbeat_ms = 2_000;
 /** A call that finds no free connection for this long fails as retryable instead of waiting forever. */
 const poolWait_ms = 60_000;
 
@@ -31,6 +36,7 @@ export function clientOptions(settings: ConnectionSettings, written = new URLSea
     maxPoolSize: settings.poolSizeMax ?? poolSizeDefault,
     serverSelectionTimeoutMS: selection_ms,
     connectTimeoutMS: selection_ms,
+    heartbeatFrequencyMS: heartbeat_ms,
     waitQueueTimeoutMS: poolWait_ms,
   };
   const given = new Map([...written].map(([name, value]) => [name.toLowerCase(), value]));

@@ -17,6 +17,14 @@ test('in the connection string override the defaults', () => {
 });
 
 test.each([
+  ['', 2_000],
+  ['heartbeatFrequencyMS=700', 700],
+])('wait two seconds for a member that has nothing new to say about itself: %s', (written, expected) => {
+  const client = new MongoClient(`mongodb://a.test/?${written}`, clientOptions({}, new URLSearchParams(written)));
+  expect(client.options).toMatchObject({ heartbeatFrequencyMS: expected });
+});
+
+test.each([
   ['minPoolSize=100', 100],
   ['minpoolsize=30&maxConnecting=1', 30],
   ['minPoolSize=5', 20],
