@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Timestamp, MongoClient } from 'mongodb';
+import { type Collection, type MongoClient, MongoServerError, type Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
@@ -146,16 +146,25 @@ const systemDatabases = new Set(['admin', 'config', 'local', 'convoy_metadata'])
 
 /**
  * All collections of users with their UUIDs, options and indexes, as text: two are the same when nothing was changed,
- * dropped or made.
+ * dropped or made. One that a leader drops meanwhile has no indexes, unlike any that stays.
  */
 async function catalogOf(client: MongoClient): Promise<string[]> {
   const { databases } = await client.db('admin').admin().listDatabases();
   const rows: string[] = [];
   for (const { name: database } of databases.filter(({ name }) => !systemDatabases.has(name))) {
     for (const listed of await client.db(database).listCollections().toArray()) {
-      const indexes = listed.type === 'collection' ? await client.db(database).collection(listed.name).indexes() : [];
+      const indexes = listed.type === 'collection' ? await indexesOf(client.db(database).collection(listed.name)) : [];
       rows.push(`${database}.${listed.name} ${JSON.stringify({ listed, indexes })}`);
     }
   }
   return rows.sort();
 }
+
+async function indexesOf(collection: Collection): Promise<readonly unknown[]> {
+  return collection.indexes().catch((error: unknown) => {
+    if (error instanceof MongoServerError && error.code === namespaceNotFound) return [];
+    throw error;
+  });
+}
+
+const namespaceNotFound = 26;
