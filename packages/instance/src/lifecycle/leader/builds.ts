@@ -2,7 +2,6 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { shownName } from '../../cluster/time-series.js';
 import type { Clock } from '../../async/clock.js';
 import type { Retrying } from '../../async/retry.js';
-import { runTogether, type Task } from '../../async/together.js';
 import type { SkipIndex } from '../../catalog/build-indexes.js';
 import type { BuildUnderWay } from '../../catalog/index-builds.js';
 import { skipOf, type SkippedIndex } from '../../catalog/index-plan.js';
@@ -47,20 +46,15 @@ export async function untilSourceHasBuilt(
   }
 }
 
-/** Does the leader's work. Meanwhile a warning names the index builds that last, whatever the phase is. */
-export async function withBuildsWarning(deps: LeaderDependencies, work: Task, signal: AbortSignal): Promise<void> {
-  const done = new AbortController();
-  await runTogether(signal, [
-    async (each) => {
-      await work(each).finally(() => done.abort());
-    },
-    async (each) => {
-      const over = AbortSignal.any([each, done.signal]);
-      await keepWarning(deps, over).catch((error: unknown) => {
-        if (!over.aborted) throw error;
-      });
-    },
-  ]);
+/**
+ * Names the index builds that last in a warning, whatever the phase is, and takes it away in the end.
+ * @param done aborted once the leader's work is done
+ */
+export async function keepBuildsWarning(deps: LeaderDependencies, done: AbortSignal, signal: AbortSignal) {
+  const over = AbortSignal.any([signal, done]);
+  await keepWarning(deps, over).catch((error: unknown) => {
+    if (!over.aborted) throw error;
+  });
   await recordWarning(deps, buildsWarning, null, signal);
 }
 

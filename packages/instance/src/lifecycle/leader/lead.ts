@@ -9,7 +9,7 @@ import {
 import { allTasks, type MigrationView } from '../../store/migration-view.js';
 import { stepDone } from '../migration/steps.js';
 import { applyWriteBlock } from '../migration/write-blocks.js';
-import { withBuildsWarning } from './builds.js';
+import { keepBuildsWarning } from './builds.js';
 import { followInventory } from './carry.js';
 import { drainRounds, finalTotal } from './commit-rounds.js';
 import { commit } from './commit.js';
@@ -39,7 +39,14 @@ async function lead(deps: LeaderDependencies, signal: AbortSignal): Promise<void
   await untilLeaseIsHeld(deps, signal);
   const { runtime, leaderEpoch } = deps;
   runtime.logger.info({ event: 'leading', leaderEpoch }, 'this instance leads');
-  await withBuildsWarning(deps, (each) => leadWith(deps, each), signal);
+  const done = new AbortController();
+  await runTogether(signal, [
+    async (each) => {
+      await leadWith(deps, each);
+      done.abort();
+    },
+    (each) => keepBuildsWarning(deps, done.signal, each),
+  ]);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
-import { sourceBuilds, untilSourceHasBuilt, withBuildsWarning } from '../../../../src/lifecycle/leader/builds.js';
+import { keepBuildsWarning, sourceBuilds, untilSourceHasBuilt } from '../../../../src/lifecycle/leader/builds.js';
 import type { LeaderDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client.js';
 import { never } from '../../model/parts.js';
@@ -31,6 +31,12 @@ function warnings({ watch }: LeaderDependencies): string[] {
   return watch.view.record.warnings.map(({ description }) => description);
 }
 
+/** Does a leader's work while the warning is kept. */
+async function whileWarned(deps: LeaderDependencies, work: () => Promise<void>): Promise<void> {
+  const done = new AbortController();
+  await Promise.all([keepBuildsWarning(deps, done.signal, never), work().finally(() => done.abort())]);
+}
+
 it.each(['syncing', 'committing'] as const)(
   'a build that lasts is named with the members that do not answer while the leader works (%s)',
   async (phase) => {
@@ -45,7 +51,7 @@ it.each(['syncing', 'committing'] as const)(
       vi.waitFor(() => expect(warnings(deps)).toEqual([expect.stringMatching(/a_1 of shop\.orders.*b:1\. A build/)]), {
         timeout: patience_ms(),
       });
-    await withBuildsWarning(deps, () => deps.builds.during(build, named), never);
+    await whileWarned(deps, () => deps.builds.during(build, named));
     expect(warnings(deps)).toEqual([]);
   },
 );
@@ -63,7 +69,7 @@ it('a warning of an earlier leader stays until the catalogs have been compared',
     deps.builds.noteLooked();
     await vi.waitFor(() => expect(warnings(deps)).toEqual([]), { timeout: patience_ms() });
   };
-  await withBuildsWarning(deps, work, never);
+  await whileWarned(deps, work);
 });
 
 it('a commit waits until the source has built an index, or given it up', async () => {
