@@ -90,14 +90,17 @@ export function isSendable(id: RawValue): boolean {
  * `_id` that a server reads as a condition.
  */
 export function idFilter(ids: readonly RawValue[]): Document {
-  const sent = ids.filter(isSendable);
-  const types = new Set(ids.filter((id) => !isSendable(id)).map(({ type }) => type));
-  const listed = { _id: { $in: sent.filter((id) => !isCondition(id)).map(losslessValue) } };
-  const others = [
-    ...sent.filter(isCondition).map((id) => ({ _id: { $eq: losslessValue(id) } })),
-    ...(types.size === 0 ? [] : [{ _id: { $type: [...types] } }]),
-  ];
-  return others.length === 0 ? listed : { $or: [listed, ...others] };
+  const listed: unknown[] = [];
+  const others: Document[] = [];
+  const types = new Set<number>();
+  for (const id of ids) {
+    if (!isSendable(id)) types.add(id.type);
+    else if (isCondition(id)) others.push({ _id: { $eq: losslessValue(id) } });
+    else listed.push(losslessValue(id));
+  }
+  if (types.size > 0) others.push({ _id: { $type: [...types] } });
+  const filter = { _id: { $in: listed } };
+  return others.length === 0 ? filter : { $or: [filter, ...others] };
 }
 
 /**

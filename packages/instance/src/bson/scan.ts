@@ -1,4 +1,4 @@
-import { BSON } from 'mongodb';
+import { BSON, Int32, ObjectId } from 'mongodb';
 import { elementType } from './element-type.js';
 import { decodeUtf8 } from './utf8.js';
 
@@ -235,6 +235,9 @@ export function encodeValue(value: unknown): RawValue {
 
 /** Decodes into driver classes (Int32, Long, Double, BSONRegExp, …), so that no type is lost. */
 export function decodeValue(value: RawValue): unknown {
+  // Most `_id`s, which need no document around them.
+  if (value.type === elementType.int32) return new Int32(int32At(value.bytes, 0));
+  if (value.type === elementType.objectId) return new ObjectId(Uint8Array.from(value.bytes));
   const size = 4 + 3 + value.bytes.length + 1;
   const bytes = Buffer.alloc(size);
   bytes.writeInt32LE(size, 0);

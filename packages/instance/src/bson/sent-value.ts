@@ -30,6 +30,7 @@ export function losslessValue(value: RawValue): unknown {
  * Statements can carry such values, because they are sent as bytes; queries cannot.
  */
 export function isLossless(value: RawValue): boolean {
+  if (alwaysLossless.has(value.type)) return true;
   try {
     const encoded = BSON.serialize(new Map([['v', losslessValue(value)]]));
     return encoded[typeOffset] === value.type && Buffer.compare(encoded.subarray(valueOffset, -1), value.bytes) === 0;
@@ -37,6 +38,9 @@ export function isLossless(value: RawValue): boolean {
     return false;
   }
 }
+
+/** Most `_id`s are of these types. Each of their values has one form, which the driver keeps. */
+const alwaysLossless: ReadonlySet<number> = new Set([elementType.int32, elementType.long, elementType.objectId]);
 
 /** `$`, with which the names of operators begin. */
 const dollar = 0x24;

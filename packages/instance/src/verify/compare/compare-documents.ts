@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { elementType, typeName } from '../../bson/element-type.js';
 import { idOrNull } from '../../bson/id.js';
 import { bufferOf, elementsOf, type NamedElement } from '../../bson/scan.js';
@@ -78,7 +78,7 @@ export function digestOf(documents: readonly Uint8Array[]): string {
 
 /** A digest of the state of one document. */
 export function documentDigest(document: Uint8Array): string {
-  return createHash('sha256').update(document).digest().subarray(0, digestBytes).toString('base64url');
+  return hash('sha256', document, 'buffer').toString('base64url', 0, digestBytes);
 }
 
 /** Combines the digests of several documents into what `digestOf` returns. */

@@ -1,11 +1,11 @@
 import type { Document } from 'mongodb';
 import { idClass, idFilter, idOrNull } from '../../bson/id.js';
-import type { RawValue } from '../../bson/scan.js';
+import { bufferOf, type RawValue } from '../../bson/scan.js';
 import { batchesOf, matchingAll, pointReadsParallel } from '../../cluster/reads.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { commandBytesMax, partsWithin } from '../../cluster/driver/write-command.js';
 import type { Namespace, ClusterClient, NodeClient } from '../../cluster/node-client.js';
-import { documentDigest, joinedDigest } from './compare-documents.js';
+import { digestOf, documentDigest, joinedDigest } from './compare-documents.js';
 import { mapBounded } from '../../async/together.js';
 import { seriesOf } from '../../cluster/time-series.js';
 import type { KnownTimes, Side, Sides } from './sides.js';
@@ -13,9 +13,9 @@ import type { KnownTimes, Side, Sides } from './sides.js';
 /** What one side has of an `_id`. */
 export interface FoundDocuments {
   /** See `digestOf`; empty if there is none. */
-  digest: string;
+  readonly digest: string;
   /** Null if all of them together were too large to hold in memory. */
-  documents: Uint8Array[] | null;
+  readonly documents: Uint8Array[] | null;
 }
 
 /** Where to look documents up. */
@@ -77,7 +77,7 @@ export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Pro
     ? [...byName.values()].map((id) => [id])
     : [...partsWithin(byName.values(), ({ bytes }) => bytes.length, commandBytesMax)];
   await mapBounded(parts, readsEach ? pointReadsParallel : 1, async (part) => {
-    const names = new Set(part.map(lookupName));
+    const names = parts.length === 1 ? byName : new Set(part.map(lookupName));
     const command = { ...findCommand(deps), ...matchingAll(deps.filter, idFilter(part)) };
     const cursor = await client.openCursor(database, command, { signal });
     for await (const batch of batchesOf(cursor, signal)) {
@@ -89,7 +89,7 @@ export async function findDocuments(deps: Lookup, ids: readonly RawValue[]): Pro
       readBytes += batch.bytes;
     }
   });
-  return new Map([...groups].map(([name, group]) => [name, group.found()]));
+  return groups;
 }
 
 /** The same on both sides: first on the source, so that the destination has that time to catch up. */
@@ -100,7 +100,10 @@ export async function findOnBothSides(
   const here = await findDocuments(lookups.source, ids);
   const there = await findDocuments(lookups.destination, ids);
   const none = { digest: '', documents: [] };
-  return (id) => ({ source: here.get(lookupName(id)) ?? none, destination: there.get(lookupName(id)) ?? none });
+  return (id) => {
+    const name = lookupName(id);
+    return { source: here.get(name) ?? none, destination: there.get(name) ?? none };
+  };
 }
 
 /** A read of one side: of all documents that it may show. */
@@ -113,17 +116,29 @@ export function findCommand({ collection, after, filter, idsOnly }: Lookup): Doc
   };
 }
 
-class DocumentGroup {
+/** The documents of one `_id`. A digest is what is left of those that do not stay in memory. */
+class DocumentGroup implements FoundDocuments {
   readonly #digests: string[] = [];
-  #documents: Uint8Array[] | null = [];
+  documents: Uint8Array[] | null = [];
 
   add(document: Uint8Array, keeps: boolean): void {
-    this.#digests.push(documentDigest(document));
-    if (keeps) this.#documents?.push(document);
-    else this.#documents = null;
+    if (keeps && this.documents !== null) {
+      this.documents.push(document);
+      return;
+    }
+    this.#digests.push(...(this.documents ?? []).map(documentDigest), documentDigest(document));
+    this.documents = null;
   }
 
-  found(): FoundDocuments {
-    return { digest: joinedDigest(this.#digests), documents: this.#documents };
+  get digest(): string {
+    return this.documents === null ? joinedDigest(this.#digests) : digestOf(this.documents);
   }
+}
+
+/** Whether both sides have the same: of single documents, by their bytes. */
+export function isSameFound(a: FoundDocuments, b: FoundDocuments): boolean {
+  const [one, other] = [a.documents, b.documents];
+  if (one?.length === 1 && other?.length === 1 && one[0] !== undefined && other[0] !== undefined)
+    return bufferOf(one[0]).equals(other[0]);
+  return a.digest === b.digest;
 }

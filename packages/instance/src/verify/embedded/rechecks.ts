@@ -7,7 +7,7 @@ import {
   differingPaths,
   type PathDifference,
 } from '../compare/compare-documents.js';
-import { lookupName, findOnBothSides, lookupsOn } from '../compare/find-documents.js';
+import { findOnBothSides, isSameFound, lookupName, lookupsOn } from '../compare/find-documents.js';
 import { type KnownTimes, latest, noTimes, sides } from '../compare/sides.js';
 import {
   type DifferenceHistory,
@@ -291,9 +291,10 @@ async function differencesOf(
   const differences = new Map<string, Difference>();
   for (const id of ids) {
     const { source, destination } = found(id);
-    if (source.digest === destination.digest) continue;
-    const kind = mismatchKind(source.digest, destination.digest);
-    const state = `${source.digest}/${destination.digest}`;
+    if (isSameFound(source, destination)) continue;
+    const [digest, other] = [source.digest, destination.digest];
+    const kind = mismatchKind(digest, other);
+    const state = `${digest}/${other}`;
     differences.set(lookupName(id), { ...differenceOf(kind, source.documents, destination.documents), state });
   }
   return differences;

@@ -1,8 +1,8 @@
-import { BSON, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import type { Retrying } from '../../async/retry.js';
 import { Condition } from '../../async/waiting.js';
 import { elementType } from '../../bson/element-type.js';
-import { findElement, findValue, ownedValue, type RawValue, readTimestamp } from '../../bson/scan.js';
+import { findElement, findValue, ownedValue, type RawValue, readString, readTimestamp } from '../../bson/scan.js';
 import { openChangeStream, tokenTime, ownPlace, type StreamPlace, WatchedStream } from '../../cluster/change-stream.js';
 import { secondsOf, timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import { classify, isEventTooLarge } from '../../cluster/failure.js';
@@ -278,7 +278,13 @@ function parseTouch(event: Uint8Array): Touch | null {
   const time = findElement(event, 'clusterTime');
   if (key?.type !== elementType.document || namespace === null || time === null) return null;
   const id = findValue(event.subarray(key.start, key.end), '_id');
-  const { db, coll } = BSON.deserialize(event.subarray(namespace.start, namespace.end));
-  if (id === null || typeof db !== 'string' || typeof coll !== 'string') return null;
-  return { database: db, name: coll, id: ownedValue(id), time: readTimestamp(event, time) };
+  const names = event.subarray(namespace.start, namespace.end);
+  const [database, name] = [findElement(names, 'db'), findElement(names, 'coll')];
+  if (id === null || database === null || name === null) return null;
+  return {
+    database: readString(names, database),
+    name: readString(names, name),
+    id: ownedValue(id),
+    time: readTimestamp(event, time),
+  };
 }

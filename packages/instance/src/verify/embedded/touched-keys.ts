@@ -1,3 +1,4 @@
+import { secondsOf } from '../../cluster/cluster-time.js';
 import { type Side, sides } from '../compare/sides.js';
 import { lookupName } from '../compare/find-documents.js';
 import type { RawValue } from '../../bson/scan.js';
@@ -8,7 +9,7 @@ export interface TouchedKey {
   readonly id: RawValue;
   readonly idClass: string;
   /** The first and the last write on each side since the latest check; null: none. */
-  first: Record<Side, bigint | null>;
+  readonly first: Record<Side, bigint | null>;
   readonly last: Record<Side, bigint>;
   /**
    * Not checked before this moment of the monotonic clock, nor before everything up to this time of the source is
@@ -28,6 +29,7 @@ const entryBytes = 600;
 /** The written keys of some collections that must still be checked. Adding waits while there are too many. */
 export class TouchedKeys {
   readonly #collections = new Map<string, Map<string, TouchedKey>>();
+  readonly #firstWrites = { source: new FirstWrites('source'), destination: new FirstWrites('destination') };
   #bytes = 0;
   #size = 0;
 
@@ -49,23 +51,26 @@ export class TouchedKeys {
       // A key that is written all the time would never be checked if each write delayed it again.
       if (side === 'source' && known.meanwhile === null && known.first.source === null && known.appliedFrom < time)
         known.appliedFrom = time;
-      (known.meanwhile ?? known.first)[side] ??= time;
+      if (known.meanwhile !== null) known.meanwhile[side] ??= time;
+      else this.#firstWrites[side].note(known, time);
       if (known.last[side] < time) known.last[side] = time;
       return;
     }
     const bytes = entryBytes + id.bytes.length * 3;
-    keys.set(idClass, {
+    const touched: TouchedKey = {
       key,
       id,
       idClass,
-      first: { source: null, destination: null, [side]: time },
+      first: { source: null, destination: null },
       last: { source: 0n, destination: 0n, [side]: time },
       notBefore_ms,
       appliedFrom: side === 'source' ? time : 0n,
       looks: 0,
       meanwhile: null,
       bytes,
-    });
+    };
+    keys.set(idClass, touched);
+    this.#firstWrites[side].note(touched, time);
     this.#bytes += bytes;
     this.#size += 1;
   }
@@ -86,14 +91,14 @@ export class TouchedKeys {
   /** Starts the check of a key. */
   begin(touched: TouchedKey): void {
     // An earlier check may have been interrupted.
-    for (const side of sides) touched.first[side] ??= touched.meanwhile?.[side] ?? null;
+    this.#noteMeanwhile(touched);
     touched.meanwhile = { source: null, destination: null };
   }
 
   /** Returns a key for another check. */
   keep(touched: TouchedKey, notBefore_ms: number, appliedFrom: bigint): void {
-    for (const side of sides) touched.first[side] ??= touched.meanwhile?.[side] ?? null;
-    touched.meanwhile = null;
+    if (!this.#has(touched)) return;
+    this.#noteMeanwhile(touched);
     touched.looks += 1;
     touched.notBefore_ms = notBefore_ms;
     if (touched.appliedFrom < appliedFrom) touched.appliedFrom = appliedFrom;
@@ -102,16 +107,16 @@ export class TouchedKeys {
   /** Removes a checked key, unless it was written in the meantime. */
   done(touched: TouchedKey, notBefore_ms: number): void {
     const { meanwhile } = touched;
-    const keys = this.#collections.get(touched.key);
-    if (keys?.get(touched.idClass) !== touched) return;
+    if (!this.#has(touched)) return;
+    for (const side of sides) this.#firstWrites[side].forget(touched);
     if (meanwhile !== null && (meanwhile.source !== null || meanwhile.destination !== null)) {
-      touched.first = meanwhile;
-      touched.meanwhile = null;
+      this.#noteMeanwhile(touched);
       touched.looks = 0;
       touched.notBefore_ms = notBefore_ms;
       if (meanwhile.source !== null && touched.appliedFrom < meanwhile.source) touched.appliedFrom = meanwhile.source;
       return;
     }
+    const keys = this.#keysOf(touched.key);
     keys.delete(touched.idClass);
     if (keys.size === 0) this.#collections.delete(touched.key);
     this.#bytes -= touched.bytes;
@@ -121,6 +126,7 @@ export class TouchedKeys {
   /** Removes all keys of a collection. */
   forget(key: string): void {
     for (const touched of this.#collections.get(key)?.values() ?? []) {
+      for (const side of sides) this.#firstWrites[side].forget(touched);
       this.#bytes -= touched.bytes;
       this.#size -= 1;
     }
@@ -129,14 +135,22 @@ export class TouchedKeys {
 
   /** The earliest write of all keys on a side; null if there is none. */
   oldest(side: Side): bigint | null {
-    let oldest: bigint | null = null;
-    for (const keys of this.#collections.values()) {
-      for (const { first } of keys.values()) {
-        const time = first[side];
-        if (time !== null && (oldest === null || time < oldest)) oldest = time;
-      }
+    return this.#firstWrites[side].earliest();
+  }
+
+  /** Whether a key still waits: its collection may have been forgotten while it was checked. */
+  #has(touched: TouchedKey): boolean {
+    return this.#collections.get(touched.key)?.get(touched.idClass) === touched;
+  }
+
+  /** What was written while a check ran counts from now on. */
+  #noteMeanwhile(touched: TouchedKey): void {
+    const { meanwhile } = touched;
+    touched.meanwhile = null;
+    for (const side of sides) {
+      const time = meanwhile?.[side] ?? null;
+      if (time !== null) this.#firstWrites[side].note(touched, time);
     }
-    return oldest;
   }
 
   #keysOf(key: string): Map<string, TouchedKey> {
@@ -145,5 +159,45 @@ export class TouchedKeys {
     const keys = new Map<string, TouchedKey>();
     this.#collections.set(key, keys);
     return keys;
+  }
+}
+
+/** The keys with a first write on one side, by its second: the earliest is found without a look at all of them. */
+class FirstWrites {
+  readonly #bySecond = new Map<number, Set<TouchedKey>>();
+
+  constructor(private readonly side: Side) {}
+
+  /** Notes a key's first write; it keeps an earlier one. */
+  note(touched: TouchedKey, time: bigint): void {
+    if (touched.first[this.side] !== null) return;
+    touched.first[this.side] = time;
+    const second = secondsOf(time);
+    const known = this.#bySecond.get(second);
+    if (known === undefined) this.#bySecond.set(second, new Set([touched]));
+    else known.add(touched);
+  }
+
+  /** The key has no write any more. */
+  forget(touched: TouchedKey): void {
+    const time = touched.first[this.side];
+    if (time === null) return;
+    touched.first[this.side] = null;
+    const second = secondsOf(time);
+    const known = this.#bySecond.get(second);
+    known?.delete(touched);
+    if (known?.size === 0) this.#bySecond.delete(second);
+  }
+
+  /** The earliest first write; null if there is none. */
+  earliest(): bigint | null {
+    let firstSecond = Infinity;
+    for (const second of this.#bySecond.keys()) if (second < firstSecond) firstSecond = second;
+    let earliest: bigint | null = null;
+    for (const { first } of this.#bySecond.get(firstSecond) ?? []) {
+      const time = first[this.side];
+      if (time !== null && (earliest === null || time < earliest)) earliest = time;
+    }
+    return earliest;
   }
 }

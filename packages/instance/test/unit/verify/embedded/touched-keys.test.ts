@@ -56,6 +56,33 @@ describe('keys that were written', () => {
     expect([keys.oldest('source'), keys.oldest('destination')]).toEqual([5n, 8n]);
   });
 
+  it('of a forgotten collection hold back nothing, even if a check of them is under way', () => {
+    const keys = new TouchedKeys(10_000);
+    keys.add('source', 'c', id(1), 5n, 0);
+    keys.add('source', 'c', id(2), 6n, 0);
+    const checked = keys.some(2, all);
+    for (const key of checked) keys.begin(key);
+    keys.add('source', 'c', id(1), 7n, 0);
+    keys.forget('c');
+    for (const key of checked) keys.keep(key, 0, 9n);
+    expect([keys.size, keys.oldest('source')]).toEqual([0, null]);
+  });
+
+  it('have the earliest write first, over seconds and in any order', () => {
+    const keys = new TouchedKeys(100_000);
+    const times = [7n << 32n, (3n << 32n) + 9n, (3n << 32n) + 2n, 5n << 32n];
+    for (const [index, time] of times.entries()) keys.add('source', 'c', id(index), time, 0);
+    const seen: (bigint | null)[] = [];
+    for (let oldest = keys.oldest('source'); oldest !== null; oldest = keys.oldest('source')) {
+      seen.push(oldest);
+      for (const key of keys.some(1, ({ first }) => first.source === oldest)) {
+        keys.begin(key);
+        keys.done(key, 0);
+      }
+    }
+    expect(seen).toEqual([(3n << 32n) + 2n, (3n << 32n) + 9n, 5n << 32n, 7n << 32n]);
+  });
+
   it('are bounded in bytes, also when a collection is forgotten', () => {
     const keys = new TouchedKeys(1_000);
     keys.add('source', 'c', id('x'), 1n, 0);
