@@ -88,7 +88,7 @@ export const checkpoint_ms = 100;
 const recordForm: BatchForm = { workers: 4, operationsMax: 1_000, order: 'single' };
 /** The bare limit: unordered bulk commands. */
 const bareForm: BatchForm = { workers: 4, operationsMax: 1_000, order: 'folded' };
-const rounds = 2;
+const rounds = 3;
 
 /** A backlog, and the bare limit of the same writes. */
 export async function measureBacklog(

@@ -47,7 +47,7 @@ const concurrencies: readonly LoopConcurrency[] = [
 ];
 
 /** All tools take turns, A B A B, so that other load on the host affects all. */
-const rounds = 2;
+const rounds = 3;
 
 /** Copies of one document size between clusters of one kind: by every tool, and by the bare loop of raw bytes. */
 export async function measureCopy(
