@@ -89,7 +89,7 @@ export async function hasAnyDocument(
 ): Promise<boolean> {
   const reply = await router.command(
     database,
-    { find: name, limit: 1, singleBatch: true, projection: { _id: 1 } },
+    { find: name, limit: 1, singleBatch: true, projection: { _id: 1 }, readConcern: { level: 'majority' } },
     { signal },
   );
   return (reply.cursor as { firstBatch: unknown[] }).firstBatch.length > 0;

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import type { CallOptions, ClusterClient, NodeClient } from './node-client.js';
-import { classify, codeOf } from './failure.js';
+import { classify } from './failure.js';
 
 /** First release with user write blocking, on either side. */
 export const writeBlockVersion = 6;
@@ -31,13 +31,13 @@ export async function setWriteBlock(cluster: ClusterClient, blocked: boolean, op
   await cluster.router.command('admin', { setUserWriteBlockMode: 1, global: blocked }, options);
 }
 
-/** The block that a cluster shows; null if there is none or it cannot be read. */
+/** The block that a cluster shows; null if there is none, or the user may not read it. */
 export async function standingBlock(cluster: ClusterClient, options: CallOptions): Promise<StandingBlock | null> {
   const block = await shownBlock(cluster, options);
   return block === 'unreadable' ? null : block;
 }
 
-/** Whether Convoy's block of user writes stands; null if the user may not read that, or the servers cannot tell. */
+/** Whether Convoy's block of user writes stands; null if the user may not read that. */
 export async function isBlocked(cluster: ClusterClient, options: CallOptions): Promise<boolean | null> {
   const block = await shownBlock(cluster, options);
   return block === 'unreadable' ? null : block?.foreignReason === null;
@@ -50,7 +50,7 @@ async function shownBlock(
   try {
     return kind === 'replicaSet' ? await blockOfReplicaSet(router, options) : await blockOfShards(router, options);
   } catch (error) {
-    if (codeOf(error) === null || classify(error) === 'retryable') throw error;
+    if (classify(error) !== 'unauthorized') throw error;
     return 'unreadable';
   }
 }

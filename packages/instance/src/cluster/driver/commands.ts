@@ -7,14 +7,18 @@ import { type Document, type ClientSession, type ClusterTime, Timestamp, type Db
  * (`setDefaultRWConcern`), and that a read has no time limit (`defaultMaxTimeMS`, 8.0). A `maxTimeMS` of 0 counts as
  * given, also for the later batches of the cursor (server source: `getRequestOrDefaultMaxTimeMS`). What the command
  * states itself stays, and the statements of a transaction take nothing.
+ * @param database a read of what a cluster keeps about itself is one at majority
  */
-export function stated(command: Document): Document {
+export function stated(database: string, command: Document): Document {
   if (command.autocommit !== undefined) return command;
   const takes = takenBy(command);
   if (takes === 'writeConcern')
     return command.writeConcern === undefined ? { ...command, writeConcern: { w: 'majority' } } : command;
   if (takes !== 'readConcern') return command;
-  const { readConcern = { level: defaultLevel(command) }, maxTimeMS = 0 } = command as Record<string, unknown>;
+  const { readConcern = { level: defaultLevel(database, command) }, maxTimeMS = 0 } = command as Record<
+    string,
+    unknown
+  >;
   return { ...command, readConcern, maxTimeMS };
 }
 
@@ -23,10 +27,18 @@ export function changesAtMajority({ writeConcern, setUserWriteBlockMode }: Docum
   return writeConcern !== undefined || setUserWriteBlockMode !== undefined;
 }
 
-/** What servers take by themselves; change streams have one level only, and stages that show statistics the other. */
-function defaultLevel({ pipeline }: Document): 'local' | 'majority' {
-  const [first] = (pipeline ?? []) as Document[];
-  return first?.$changeStream === undefined ? 'local' : 'majority';
+/** The databases in which a cluster keeps its users, roles, places and settings. */
+const clusterDatabases: ReadonlySet<string> = new Set(['admin', 'config']);
+
+/**
+ * What servers take by themselves, but for change streams, which have one level only, and for what a cluster keeps about
+ * itself: Convoy builds on that, and one member alone may lack it or may lose it again. Stages that show statistics of a
+ * node have no collection, and no other level than their own.
+ */
+function defaultLevel(database: string, command: Document): 'local' | 'majority' {
+  if (firstStage(command)?.$changeStream !== undefined) return 'majority';
+  const isOfCollection = typeof Object.values(command)[0] === 'string';
+  return isOfCollection && clusterDatabases.has(database) ? 'majority' : 'local';
 }
 
 /** What a command takes; null for one without a row below. */
@@ -90,12 +102,14 @@ const commands: Readonly<Record<string, Takes>> = {
   listDatabases: 'neither',
   listIndexes: 'neither',
   listShards: 'neither',
+  moveChunk: 'neither',
   ping: 'neither',
   profile: 'neither',
   refreshSessions: 'neither',
   replSetGetConfig: 'neither',
   replSetGetStatus: 'neither',
   shardingState: 'neither',
+  split: 'neither',
 };
 
 /**
@@ -132,10 +146,14 @@ export class CausalTimes {
     if (this.#latest === null || operationTime.greaterThan(this.#latest)) this.#latest = operationTime;
   }
 
-  /** A majority read without a time waits for what was answered; any other command stays unchanged. */
+  /**
+   * A majority read without a time waits for what was answered; any other command stays unchanged, and so do change
+   * streams, which begin at a time of their own.
+   */
   included(command: Document): Document {
     const concern = command.readConcern as Document | undefined;
     if (this.#latest === null || !isMajorityRead(command) || concern?.afterClusterTime !== undefined) return command;
+    if (firstStage(command)?.$changeStream !== undefined) return command;
     return { ...command, readConcern: { ...concern, afterClusterTime: this.#latest } };
   }
 

@@ -1,4 +1,4 @@
-import { type ClientSession, type Document, type MongoClient, type ReadPreferenceMode, Binary, Long } from 'mongodb';
+import { type ClientSession, type Document, type MongoClient, type ReadPreferenceLike, Binary, Long } from 'mongodb';
 import { CallsInFlight, type Waits } from '../calls-in-flight.js';
 import { failureOfRead } from '../failure.js';
 import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
@@ -13,7 +13,7 @@ interface DriverNodeClientOptions {
   label: string;
   ring: ClientRing;
   /** Read preference of cursors; null reads from primaries. Commands and writes always go to the primary. */
-  readPreference: ReadPreferenceMode | null;
+  readPreference: ReadPreferenceLike | null;
   /** The nodes are routers, which merge the replies of several shards. */
   isRouter?: boolean;
   /** For replica sets with a read preference; routers keep a cursor on its member themselves. */
@@ -43,8 +43,9 @@ export class DriverNodeClient implements NodeClient {
 
   /** A command with `lsid` (and `txnNumber`, as in a transaction) runs in that server session. */
   async command(database: string, command: Document, options: CallOptions): Promise<Document> {
-    const included = this.times.included(command);
-    const limited = withLimit(stated(included), options);
+    const whole = stated(database, command);
+    const included = this.times.included(whole);
+    const limited = withLimit(included, options);
     const reply = await this.call(options, callKind(database, command), (client, signal) => {
       const chosen = sessionOfCommand(command);
       const send = (session?: ClientSession) =>
@@ -54,14 +55,14 @@ export class DriverNodeClient implements NodeClient {
           ...(session === undefined ? {} : { session }),
         });
       if (chosen !== null) return inSession(client, chosen, send);
-      return included === command
+      return included === whole
         ? send()
         : client.withSession({ causalConsistency: false }, (session) => {
             this.times.prepare(session);
             return send(session);
           });
     });
-    if (changesAtMajority(limited) || isMajorityRead(command)) this.times.answered(reply);
+    if (changesAtMajority(limited) || isMajorityRead(whole)) this.times.answered(reply);
     return reply;
   }
 
@@ -80,10 +81,10 @@ export class DriverNodeClient implements NodeClient {
       failed: (client: MongoClient, error: unknown) => ring.failed(client, error),
     };
     const open = (one: Document, each: CallOptions): Promise<RawCursor> =>
-      DriverCursor.open(home, database, stated(one), each).catch((error: unknown) => {
+      DriverCursor.open(home, database, stated(database, one), each).catch((error: unknown) => {
         throw failureOfRead(error, one);
       });
-    const included = this.times.included(command);
+    const included = this.times.included(stated(database, command));
     return isRouter && isOrderedReading(command) ? openOrdered(open, included, options) : open(included, options);
   }
 

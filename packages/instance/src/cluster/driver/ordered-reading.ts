@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
 import { batchesOf, matchingAll } from '../reads.js';
-import { idClass, idOrNull, isSendable } from '../../bson/id.js';
+import { idClass, idFilter, idOrNull, isSendable } from '../../bson/id.js';
 import { losslessValue } from '../../bson/sent-value.js';
 import { bufferOf, int32At, ownedValue, type RawValue } from '../../bson/scan.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
@@ -160,7 +160,7 @@ class CursorByIds implements RawCursor {
     const cursor = await this.openOthers(
       {
         find,
-        ...matchingAll(filter, { _id: { $in: ids.map(sendable) } }),
+        ...matchingAll(filter, idFilter(ids.map(sendable))),
         ...(readConcern === undefined ? {} : { readConcern }),
       },
       { signal: options.signal },
@@ -176,7 +176,7 @@ function openIds(open: Open, command: Document, after: RawValue | null, options:
   if (after === null) return open(command, options);
   const isBounded = ['min', 'max'].some((name) => command[name] !== undefined);
   return isBounded
-    ? open({ ...command, hint: { _id: 1 }, min: { _id: sendable(after) } }, options)
+    ? open({ ...command, hint: { _id: 1 }, min: { _id: losslessValue(sendable(after)) } }, options)
     : openIdRange(open, command, { min: after }, options);
 }
 
@@ -185,9 +185,9 @@ function idIn(document: Uint8Array): RawValue {
   return ownedValue(idOrNull(document));
 }
 
-function sendable(id: RawValue): unknown {
+function sendable(id: RawValue): RawValue {
   if (!isSendable(id)) throw new RangeError('an _id beside a document that is too large to be ordered cannot be sent');
-  return losslessValue(id);
+  return id;
 }
 
 function bytesOf(documents: readonly Uint8Array[]): number {

@@ -1,4 +1,5 @@
 import { Int32, Timestamp, Long, MongoClient } from 'mongodb';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { appendNote } from '../../../../src/cluster/cluster-time.js';
 import { stated, takenBy, callKind, databaseOf } from '../../../../src/cluster/driver/commands.js';
@@ -10,13 +11,13 @@ const majority = { w: 'majority' };
 describe('a command', () => {
   it('that changes something waits for a majority, without a time limit', () => {
     const note = { appendOplogNote: 1, data: {} };
-    expect(stated(note)).toEqual({ ...note, writeConcern: majority });
-    expect(Object.keys(stated(note))[0]).toBe('appendOplogNote');
+    expect(stated('admin', note)).toEqual({ ...note, writeConcern: majority });
+    expect(Object.keys(stated('admin', note))[0]).toBe('appendOplogNote');
   });
 
   it('that reads documents states a level and that it has no time limit', () => {
-    expect(stated({ count: 'c' })).toEqual({ count: 'c', readConcern: { level: 'local' }, maxTimeMS: 0 });
-    expect(stated({ aggregate: 1, pipeline: [{ $currentOp: {} }], cursor: {} })).toMatchObject({
+    expect(stated('db', { count: 'c' })).toEqual({ count: 'c', readConcern: { level: 'local' }, maxTimeMS: 0 });
+    expect(stated('admin', { aggregate: 1, pipeline: [{ $currentOp: {} }], cursor: {} })).toMatchObject({
       readConcern: { level: 'local' },
       maxTimeMS: 0,
     });
@@ -24,14 +25,23 @@ describe('a command', () => {
 
   it('that opens a change stream states the one level that it has', () => {
     const open = { aggregate: 1, pipeline: [{ $changeStream: {} }], cursor: {} };
-    expect(stated(open)).toMatchObject({ readConcern: { level: 'majority' } });
+    expect(stated('admin', open)).toMatchObject({ readConcern: { level: 'majority' } });
+  });
+
+  it.each([
+    ['admin', { find: 'system.users', filter: {} }],
+    ['config', { find: 'migrations', limit: 1 }],
+    ['config', { count: 'shards' }],
+    ['admin', { aggregate: 'system.roles', pipeline: [] }],
+  ])('that reads what a cluster keeps about itself reads what a majority has: %s %j', (database, command) => {
+    expect(stated(database, command)).toEqual({ ...command, readConcern: { level: 'majority' }, maxTimeMS: 0 });
   });
 
   it('keeps what it states itself', () => {
     const drop = { drop: 'c', writeConcern: { w: 1 } };
-    expect(stated(drop)).toBe(drop);
+    expect(stated('db', drop)).toBe(drop);
     const find = { find: 'c', readConcern: { level: 'snapshot', atClusterTime: new Timestamp(7n) }, maxTimeMS: 5 };
-    expect(stated(find)).toEqual(find);
+    expect(stated('db', find)).toEqual(find);
   });
 
   it('that takes neither, and a statement of a transaction, stay as they are', () => {
@@ -40,12 +50,29 @@ describe('a command', () => {
       { setUserWriteBlockMode: 1, global: true },
       { find: 'c', autocommit: false },
     ])
-      expect(stated(command)).toBe(command);
+      expect(stated('db', command)).toBe(command);
   });
 
   it('without a row is known as such', () => {
     expect([takenBy({ unheardOf: 1 }), takenBy({})]).toEqual([null, null]);
   });
+});
+
+/** Commands of servers that change something, or read documents, and that Convoy could begin to send. */
+const otherCommands = [
+  ...['abortTransaction', 'bulkWrite', 'cleanupOrphaned', 'clearJumboFlag', 'cloneCollectionAsCapped', 'collStats'],
+  ...['commitTransaction', 'compact', 'convertToCapped', 'createUser', 'currentOp', 'distinct', 'dropRole', 'dropUser'],
+  ...['explain', 'fsync', 'grantRolesToUser', 'killOp', 'killSessions', 'mapReduce', 'mergeChunks', 'moveChunk'],
+  ...['moveCollection', 'movePrimary', 'moveRange', 'refineCollectionShardKey', 'reshardCollection', 'serverStatus'],
+  ...['setFeatureCompatibilityVersion', 'setParameter', 'split', 'unshardCollection', 'updateRole', 'updateUser'],
+];
+
+it('of the sources has a row, which says what it takes', () => {
+  const folder = new URL('../../../../src/', import.meta.url);
+  const sources = globSync('**/*.ts', { cwd: folder }).map((file) => readFileSync(new URL(file, folder), 'utf8'));
+  const sent = otherCommands.filter((name) => sources.some((text) => new RegExp(`\\{\\s+${name}:`).test(text)));
+  expect(sent).toContain('split');
+  expect(sent.filter((name) => takenBy({ [name]: 1 }) === null)).toEqual([]);
 });
 
 describe('over the wire', () => {
@@ -64,6 +91,24 @@ describe('over the wire', () => {
         expect(node.named('find')[0]?.body).toMatchObject(read);
         expect(node.named('getMore')[0]?.body).not.toHaveProperty('maxTimeMS');
         expect(node.named('count')[1]?.body).toMatchObject({ ...read, maxTimeMS: new Int32(9) });
+      },
+    );
+  });
+
+  it('a read of what a cluster keeps about itself waits for what was written before, and a change stream does not', async () => {
+    const answer = { ...batch(0n, []), operationTime: new Timestamp({ t: 70, i: 1 }) };
+    await withClient(
+      () => answer,
+      async (nodeClient, node) => {
+        await appendNote(nodeClient, { signal });
+        await nodeClient.command('config', { find: 'migrations', limit: 1 }, { signal });
+        const users = await nodeClient.openCursor('admin', { find: 'system.users' }, { signal });
+        await users.close();
+        const open = { aggregate: 1, pipeline: [{ $changeStream: {} }], cursor: {} };
+        await (await nodeClient.openCursor('admin', open, { signal })).close();
+        const causal = { level: 'majority', afterClusterTime: new Timestamp({ t: 70, i: 1 }) };
+        expect(node.named('find').map(({ body }) => body['readConcern'])).toEqual([causal, causal]);
+        expect(node.named('aggregate')[0]?.body['readConcern']).toEqual({ level: 'majority' });
       },
     );
   });

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Clock, NoAnswerError, untilAborted } from '../../../../src/async/clock.js';
 import type { CallOptions, NodeClient } from '../../../../src/cluster/node-client.js';
 import type { Retrying } from '../../../../src/async/retry.js';
+import { isBlocked } from '../../../../src/cluster/write-block.js';
 import { applyWriteBlock, blocksAfterFailure, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
 import {
   type MigrationPhase,
@@ -280,6 +281,26 @@ describe('bringing a block into line', () => {
     [kind, records, noted] = ['replicaSet', [recordIn('committing')], { [stored]: [standing] }];
     await applyWriteBlock(deps(), 'source', never);
     expect([looks, sent]).toEqual([[{ level: 'linearizable' }], []]);
+  });
+
+  it.each([187, 96])(
+    'is looked at again, and not taken for one that nobody may see, after the code %i',
+    async (code) => {
+      const find = (): never => {
+        throw new MongoServerError({ code, codeName: 'Code', message: '' });
+      };
+      const router = new FakeNodeClient('router', { find });
+      const source = fakeCluster({ router, kind: 'replicaSet' });
+      await expect(isBlocked(source, { signal: never })).rejects.toMatchObject({ code });
+    },
+  );
+
+  it('that the user may not see is neither there nor gone', async () => {
+    const find = (): never => {
+      throw new MongoServerError({ code: 13, codeName: 'Unauthorized', message: '' });
+    };
+    const source = fakeCluster({ router: new FakeNodeClient('router', { find }), kind: 'replicaSet' });
+    expect(await isBlocked(source, { signal: never })).toBe(null);
   });
 
   it('is not set again where it is active, and is lifted', async () => {
