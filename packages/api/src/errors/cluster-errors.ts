@@ -13,6 +13,8 @@ export const clusterErrors = entriesOf(422, {
   authenticationFailed:
     'A cluster rejected the user or password of its connection string. ' +
     'Correct them, and percent-encode special characters.',
+  userWritesBlocked:
+    "A cluster refuses the writes of users, Convoy's included. Have that block lifted, or let Convoy's user bypass it.",
   permissionMissing: 'The sync user lacks a privilege. Grant what the description names.',
   timeSeriesNotSupported: 'The source has time series that cannot be migrated. Exclude them.',
   collectionNotSupported: 'Convoy cannot migrate this form of collection. Exclude it.',

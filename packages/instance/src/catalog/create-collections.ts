@@ -16,7 +16,7 @@ import { type KeyPattern, namespaceOf, sameKey } from './namespace.js';
 import { addZones, canBeZones, findOwnZones, moveRanges, placeChunks, removeOwnZones } from './place-chunks.js';
 import { presentIndexes } from './read-indexes.js';
 import { readConfig } from './read-sharding.js';
-import { namingView } from './views.js';
+import { namingRefused } from './views.js';
 
 /** Collections created concurrently: DDL takes locks on the config servers, so a larger number does not help. */
 const COLLECTIONS_PARALLEL = 4;
@@ -100,8 +100,8 @@ export interface Making {
  * emptied database in the way (`makeDatabase`).
  * The zones must exist (`addZones`) if the collection is sharded.
  * @throws ConvoyError `destinationNotEmpty` if something else has the name, or documents prevent sharding;
- * `indexNotSupported` and `catalogDiffers` from the indexes; `viewNotSupported` for a view that the destination
- * refuses; otherwise what the client throws
+ * `indexNotSupported` and `catalogDiffers` from the indexes; `viewNotSupported` or `collectionNotSupported` for
+ * what the destination refuses; otherwise what the client throws
  */
 export async function createCollection(making: Making, plan: CollectionPlan): Promise<CreatedCollection> {
   const { destination, signal, confirm, skip, builds } = making;
@@ -137,7 +137,7 @@ async function ensureCreated(making: Making, plan: CollectionPlan): Promise<List
     await sendCreate(making, plan, plan.storage);
   } catch (failure) {
     const isRefusal = STORAGE_REFUSALS.has(codeOf(failure)) && Object.keys(plan.storage).length > 0;
-    if (!isRefusal) throw namingView(plan.entry, failure);
+    if (!isRefusal) throw namingRefused(plan.entry, failure);
     await sendCreate(making, plan, {});
     making.onWarning?.(
       droppedWarning(plan.entry, Object.keys(plan.storage), `the destination refuses them (${failureName(failure)})`),
@@ -244,7 +244,9 @@ async function ensureSharded(
   const supporting = supportingIndex(temporary, sharding.key, sharding.unique);
   if (supporting !== undefined) await buildMissing({ client: destination.router, signal, confirm }, plan, [supporting]);
   await confirm();
-  await placeChunks(destination, plan, signal);
+  await placeChunks(destination, plan, signal).catch((failure: unknown) => {
+    throw namingRefused(entry, failure);
+  });
 }
 
 type MakingDatabase = Pick<Making, 'destination' | 'signal' | 'confirm'>;

@@ -1,6 +1,7 @@
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { shownName } from '../cluster/time-series.js';
 import { classify, codeOf, failureName, noQueryPlanCode, serverErrorCode } from '../cluster/failure.js';
+import { knownFailure } from '../cluster/named-failure.js';
 import { nameSome } from './name-some.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 
@@ -45,13 +46,14 @@ export function isViewRefusal(error: unknown): boolean {
   return classify(error) === 'fatal' && !otherCodes.has(codeOf(error));
 }
 
-/** The failure of a view that the destination refuses, with its name; any other as it is. */
-export function namingView(entry: CatalogEntry, failure: unknown): unknown {
-  if (entry.type !== 'view' || !isViewRefusal(failure)) return failure;
+/** The failure of a collection or view that the destination refuses, with its name; any other as it is. */
+export function namingRefused(entry: CatalogEntry, failure: unknown): unknown {
+  if (!isViewRefusal(failure) || knownFailure(failure) !== null) return failure;
+  const isView = entry.type === 'view';
   return new ConvoyError(
-    'viewNotSupported',
-    `The destination refuses the view ${namespaceOf(entry)}: ${failureName(failure)}. Correct or drop it on the ` +
-      'source, or exclude it.',
+    isView ? 'viewNotSupported' : 'collectionNotSupported',
+    `The destination refuses the ${isView ? 'view' : 'collection'} ${shownName(entry)}: ${failureName(failure)}. ` +
+      `Correct ${isView ? 'or drop it' : 'its options'} on the source, or exclude it.`,
     { cause: failure },
   );
 }
@@ -59,6 +61,11 @@ export function namingView(entry: CatalogEntry, failure: unknown): unknown {
 /** Whether a view is in the way that somebody can correct while the migration goes on. */
 export function isRefusedView(error: unknown): error is ConvoyError {
   return isConvoyError(error, 'viewNotSupported');
+}
+
+/** The same, also of a collection that a server has refused (`namingRefused`). */
+export function isRefusedDefinition(error: unknown): error is ConvoyError {
+  return isRefusedView(error) || (isConvoyError(error, 'collectionNotSupported') && codeOf(error.cause) !== null);
 }
 
 /** Name of the warning about views without the collections that they read. */

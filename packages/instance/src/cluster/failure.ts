@@ -111,10 +111,19 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     ReadConcernMajorityNotAvailableYet: 134,
     CursorInUse: 143,
     PooledConnectionsDropped: 145,
+    NoConfigPrimary: 149,
     StaleEpoch: 150,
+    // The member that leads could not confirm it with a majority.
+    LinearizableReadConcernError: 187,
     PrimarySteppedDown: 189,
     ReplicaSetMonitorRemoved: 199,
+    // `moveChunk`: the shard still removes what it had of the range.
+    ChunkRangeCleanupPending: 200,
     NetworkInterfaceExceededTimeLimit: 202,
+    // Of a shard that has just started.
+    ShardingStateNotInitialized: 203,
+    // Config servers make the keys by which times are signed some time after a cluster has begun.
+    CannotVerifyAndSignLogicalTime: 210,
     DatabaseDropPending: 215,
     KeyNotFound: keyNotFoundCode,
     ElectionInProgress: 216,
@@ -124,6 +133,8 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     // The server removes unused sessions every five minutes.
     TooManyLogicalSessions: 261,
     ExceededTimeLimit: 262,
+    // An operator may raise the limit of a server in the meantime.
+    TooManyFilesOpen: 264,
     PreparedTransactionInProgress: 267,
     MigrationConflict: migrationConflictCode,
     // Setting a block of user writes aborts all index builds, even those of users who may bypass it.
@@ -142,6 +153,9 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     // Unsharded collections refuse writes while they move.
     MovePrimaryInProgress: 319,
     ServiceExecutorInShutdown: 333,
+    // Another client reshards the collection, or adds or removes a shard: both end.
+    ReshardCollectionInProgress: 338,
+    ReshardingCriticalSectionTimeout: 342,
     ShardCannotRefreshDueToLocksHeld: 343,
     InterruptedDueToStorageChange: 355,
     // While the feature compatibility version changes.
@@ -153,6 +167,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     MigrationBlockingOperationCoordinatorCleaningUp: 406,
     PooledConnectionAcquisitionExceededTimeLimit: 407,
     UpdatesStillPending: 412,
+    AddOrRemoveShardInProgress: 414,
     AdmissionQueueOverflow: 433,
     RateLimitExceeded: 449,
     PooledConnectionAcquisitionRejected: 450,
@@ -171,10 +186,12 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     StaleConfig: 13388,
     NotPrimaryNoSecondaryOk: 13435,
     // Servers refuse `collMod`, `renameCollection` and drops of other indexes while a collection builds an index.
+    BackgroundOperationInProgressForDatabase: 12586,
     BackgroundOperationInProgressForNamespace: 12587,
     NotPrimaryOrSecondary: 13436,
     ClientMarkedKilled: 46841,
     BackupCursorOpenConflictWithCheckpoint: 50_915,
+    ConfigServerUnreachable: 56_846,
     RetriableRemoteCommandFailure: 91331,
     InterruptedDueToFCVChange: 10_045_600,
   },
@@ -191,6 +208,8 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     UserNotFound: 11,
     Unauthorized: unauthorizedCode,
     AuthenticationFailed: authenticationFailedCode,
+    // The user may only log in from other addresses.
+    AuthenticationRestrictionUnmet: 214,
     ReauthenticationRequired: 391,
     AtlasError: 8000,
   },
@@ -354,6 +373,9 @@ export const noQueryPlanCode = 291;
 
 /** ShardNotFound: also of a shard that is draining, which gets no database and no zone. */
 export const shardNotFoundCode = 70;
+
+/** UserWritesBlocked: of every write and change of definitions by a user who may not bypass a block. */
+export const userWritesBlockedCode = 371;
 
 /** InvalidViewDefinition: an entry of `system.views` is malformed, and the server lists nothing of its database. */
 export const invalidViewCode = 182;

@@ -1,10 +1,12 @@
 import { ConvoyError, toConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
 import {
+  authenticationFailedCode,
   codeOf,
   failureName,
   objectTooLargeCode,
   partTooLargeCode,
   unauthorizedCode,
+  userWritesBlockedCode,
   apiVersionMissingCode,
   invalidViewCode,
   noQueryPlanCode,
@@ -49,11 +51,36 @@ const namedCodes = new Map<number | null, readonly [ErrorName, string]>([
   ],
   [objectTooLargeCode, tooLarge(objectTooLargeCode)],
   [partTooLargeCode, tooLarge(partTooLargeCode)],
+  [userWritesBlockedCode, ['userWritesBlocked', blockedText("a command of Convoy's user")]],
+  ...[11, authenticationFailedCode, 214, 8000].map(
+    (code) =>
+      [
+        code,
+        [
+          'authenticationFailed',
+          'A server refused the login of a connection string that it has taken before: user, password or the addresses ' +
+            'from which it may log in have changed. Correct them there or in the configuration, and start the ' +
+            'instances again.',
+        ],
+      ] as const,
+  ),
   [
     unauthorizedCode,
     ['permissionMissing', "A server refused a command of Convoy's user. Grant it what docs/guide/before.md lists."],
   ],
 ]);
+
+function blockedText(what: string): string {
+  return (
+    `A cluster refuses the writes of users, and ${what} too. Have that block lifted by who has set it (convoy unblock ` +
+    "lifts Convoy's own), or grant Convoy's user bypassWriteBlockingMode, which the role restore has."
+  );
+}
+
+/** @param what is refused by a block of user writes */
+export function userWritesBlocked(what: string): ConvoyError {
+  return new ConvoyError('userWritesBlocked', blockedText(what));
+}
 
 function tooLarge(code: number): readonly [ErrorName, string] {
   return [
@@ -66,10 +93,15 @@ function tooLarge(code: number): readonly [ErrorName, string] {
 /** The named failure of a server's code that an operator can do something about; null for any other. */
 export function knownFailure(thrown: unknown): ConvoyError | null {
   if (thrown instanceof ConvoyError) return thrown;
-  const known = namedCodes.get(codeOf(thrown));
+  const known = namedCodes.get(codeOf(thrown) ?? ownCode(thrown));
   if (known === undefined) return null;
   const [error, description] = known;
   return new ConvoyError(error, `${description} The server said ${failureName(thrown)}.`, { cause: thrown });
+}
+
+/** The code in an error of Convoy's own class that stands for a server's, as for a refused statement. */
+function ownCode(thrown: unknown): number | null {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'number' ? thrown.code : null;
 }
 
 /** Like `toConvoyError`, with a name for a server's failure that an operator can do something about. */

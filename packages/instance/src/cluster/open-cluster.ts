@@ -1,4 +1,4 @@
-import { MongoClient, MongoNetworkError, type ReadPreferenceMode } from 'mongodb';
+import { MongoClient, MongoNetworkError, ReadPreference, type ReadPreferenceMode } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { clientOptions, type ConnectionSettings, ClientRing, MemberClients } from './driver/clients.js';
 import {
@@ -59,6 +59,8 @@ interface Opening {
   /** Shown in `directionMapping`. */
   displayHost: string;
   options: OpenClusterOptions;
+  /** Which members cursors read from; null for primaries. */
+  reads: ReadPreference | null;
   wrap: ClientWrapper;
 }
 
@@ -76,12 +78,12 @@ export async function openCluster(
   options: OpenClusterOptions,
   wrap: ClientWrapper = (client) => client,
 ): Promise<ClusterClient> {
-  const written = parseConnectionString(connectionString);
+  const { parts: written, reads } = ownedOptions(parseConnectionString(connectionString), options.readPreference);
   const host = displayHost(connectionString);
   const parts = await resolveSeeds(written, MongoNetworkError).catch((error: unknown) => {
     throw asConnectionError(name, error, { ...loginAndTls(written), host });
   });
-  const opening: Opening = { name, parts, displayHost: host, options, wrap };
+  const opening: Opening = { name, parts, displayHost: host, options, reads, wrap };
   const ring = seedRing(opening);
   const seeds = seedClient(opening, ring);
   try {
@@ -95,6 +97,29 @@ export async function openCluster(
     options.signal.throwIfAborted();
     throw asConnectionError(name, error, { ...loginAndTls(parts), host: ring.host });
   }
+}
+
+/**
+ * Takes out of a connection string what is Convoy's to decide. Calls have limits of their own, and `timeoutMS` would end
+ * one that takes longer in every repetition. Members are chosen by Convoy's setting, among those with the tags and the
+ * staleness that the connection string asks for; where it reads primaries, these would only keep it from connecting.
+ */
+function ownedOptions(
+  parts: ConnectionParts,
+  mode: ReadPreferenceMode | null = null,
+): { parts: ConnectionParts; reads: ReadPreference | null } {
+  const owned = new Set(['timeoutms', 'readpreference', 'readpreferencetags', 'maxstalenessseconds']);
+  const given = [...parts.options];
+  const rest = { ...parts, options: new URLSearchParams(given.filter(([name]) => !owned.has(name.toLowerCase()))) };
+  if (mode === null || mode === 'primary') return { parts: rest, reads: null };
+  const all = (wanted: string): string[] =>
+    given.flatMap(([name, value]) => (name.toLowerCase() === wanted ? [value] : []));
+  const tags = all('readpreferencetags').map((set) =>
+    Object.fromEntries(set.split(',').flatMap((tag) => (tag === '' ? [] : [tag.split(':', 2) as [string, string]]))),
+  );
+  const [staleness] = all('maxstalenessseconds').map(Number);
+  const limits = staleness === undefined ? {} : { maxStalenessSeconds: staleness };
+  return { parts: rest, reads: new ReadPreference(mode, tags.length === 0 ? undefined : tags, limits) };
 }
 
 function loginAndTls({ userinfo, options, srv }: ConnectionParts): LoginAndTls {
@@ -147,11 +172,11 @@ function seedRing({ parts, options }: Opening): ClientRing {
 }
 
 /** The client of the routers, if the seeds are routers. */
-function seedClient({ name, options }: Opening, ring: ClientRing): NodeClient {
+function seedClient({ name, options, reads }: Opening, ring: ClientRing): NodeClient {
   return new DriverNodeClient({
     label: `${name} router`,
     ring,
-    readPreference: preferenceOf(options),
+    readPreference: reads,
     isRouter: true,
     waits: options.waits,
   });
@@ -255,19 +280,19 @@ function memberClient(label: string, { parts, options }: Opening, redirection: R
 }
 
 /** A client that follows a replica set's primary, and reads from other members if configured. */
-function setClient(label: string, { parts, options }: Opening, redirection: Redirection): NodeClient {
+function setClient(label: string, { parts, options, reads }: Opening, redirection: Redirection): NodeClient {
   const connect = (text: string) => new MongoClient(text, clientOptions(options, parts.options));
   const ring = new ClientRing([() => connect(redirected(parts, redirection))]);
-  const mode = preferenceOf(options);
   const { waits } = options;
-  if (mode === null) return new DriverNodeClient({ label, ring, readPreference: null, waits });
+  if (reads === null) return new DriverNodeClient({ label, ring, readPreference: null, waits });
   const toMember = (host: string) => connect(redirected(parts, { ...redirection, hosts: [host], options: oneAddress }));
-  return new DriverNodeClient({ label, ring, readPreference: mode, members: new MemberClients(mode, toMember), waits });
-}
-
-/** Without a preference, reads go to primaries. */
-function preferenceOf({ readPreference = null }: OpenClusterOptions): ReadPreferenceMode | null {
-  return readPreference === 'primary' ? null : readPreference;
+  return new DriverNodeClient({
+    label,
+    ring,
+    readPreference: reads,
+    members: new MemberClients(reads, toMember),
+    waits,
+  });
 }
 
 /** Shards that one description names. */

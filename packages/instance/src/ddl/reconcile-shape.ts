@@ -10,7 +10,7 @@ import { hasAnyDocument } from '../catalog/list-namespaces.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { abandonBuilds, reconcileIndexes } from '../catalog/reconcile-indexes.js';
 import { seriesChange } from '../catalog/time-series.js';
-import { namingView } from '../catalog/views.js';
+import { namingRefused } from '../catalog/views.js';
 import { codeOf, isRefusedByDocument, serverErrorCode } from '../cluster/failure.js';
 import { shownName, userName } from '../cluster/time-series.js';
 import type { DdlLedger } from './ddl-ledger.js';
@@ -224,7 +224,7 @@ async function changeView(
     };
     await deps.confirm(signal);
     await deps.destination.router.command(view.database, command, { signal }).catch((failure: unknown) => {
-      throw namingView(view, failure);
+      throw namingRefused(view, failure);
     });
     return;
   }

@@ -6,8 +6,11 @@ import type { Document } from 'mongodb';
 import { nameSome } from '../catalog/name-some.js';
 import { takesNotes } from '../cluster/cluster-time.js';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
+import { binaryVersion } from '../cluster/topology.js';
+import { standingBlock, writeBlockVersion } from '../cluster/write-block.js';
 import { type Advice, warning } from './examination.js';
 import {
+  bypassPrivileges,
   carryPrivileges,
   destinationBlockPrivileges,
   destinationPrivileges,
@@ -46,7 +49,8 @@ interface UsersCheck {
  * blocks of writes, for a verifier, for what the commit takes along, and if it may be reversed, for both roles. With
  * direct access to the source, those of its shards too. A cluster without authentication allows everything.
  * @returns the finding
- * @throws ConvoyError `syncUserMismatch` or `permissionMissing`; descriptions name privileges, never users
+ * @throws ConvoyError `syncUserMismatch`, `permissionMissing` or `userWritesBlocked`; descriptions name privileges,
+ * never users
  */
 export async function checkUsers(check: UsersCheck): Promise<Advice> {
   const { source, destination, request, syncUser, signal } = check;
@@ -71,8 +75,39 @@ export async function checkUsers(check: UsersCheck): Promise<Advice> {
   if (reverses && user === null)
     throw nobodyLoggedIn(`the source ${source.name}, which a reverse writes to`, 'reversible');
   if (reverses) await checkReverseUsers(check);
+  const closed = blocked.destination ? null : await describeStandingBlock(destination, writer, signal);
+  if (closed !== null) return closed;
   const noted = shards.length > 0 ? shards : [{ where: source.name, user }];
   return describeUsers(takesNotes(source) ? noted.filter((one) => missingOf(one.user, notePrivileges).length > 0) : []);
+}
+
+/**
+ * A block of user writes that stands on the destination and is not of this migration: another tool has left it, or an
+ * operator keeps users away. Nobody would lift it at the commit.
+ * @returns null if there is none
+ * @throws ConvoyError `userWritesBlocked` if it blocks Convoy too
+ */
+async function describeStandingBlock(
+  destination: ClusterClient,
+  writer: LoggedIn | null,
+  signal: AbortSignal,
+): Promise<Advice | null> {
+  if (binaryVersion(destination)[0] < writeBlockVersion) return null;
+  const block = await standingBlock(destination, { signal });
+  if (block === null) return null;
+  const reason = block.foreignReason === null ? '' : ` for the reason ${block.foreignReason}`;
+  const stands = `The destination ${destination.name} refuses the writes of users${reason}.`;
+  if (writer === null || missingOf(writer, bypassPrivileges).length > 0)
+    throw new ConvoyError(
+      'userWritesBlocked',
+      `${stands} Convoy's user there may not bypass that. Have the block lifted by who has set it (convoy unblock lifts ` +
+        "Convoy's own), or grant the user bypassWriteBlockingMode, which the role restore has.",
+    );
+  return warning(
+    'destinationWritesBlocked',
+    `${stands} Convoy writes all the same, but does not lift a block that is not its own: users cannot write after the ` +
+      'commit. Have it lifted before by who has set it.',
+  );
 }
 
 /** A reverse may read the destination's shards directly, and can only fail once the clusters have swapped roles. */

@@ -112,6 +112,11 @@ export const destinationBlockPrivileges: readonly RequiredPrivilege[] = [
   { resource: 'cluster', actions: ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] },
 ];
 
+/** To write while somebody else blocks the writes of users (`restore`). */
+export const bypassPrivileges: readonly RequiredPrivilege[] = [
+  { resource: 'cluster', actions: ['bypassWriteBlockingMode'] },
+];
+
 /** Of a kind that `carry` names, the first release with commands for it, and the privileges to read and to make it. */
 interface CarryNeed {
   release: number;

@@ -12,7 +12,9 @@ import {
   indexKeysCodes,
   kindOfCode,
   objectTooLargeCode,
+  userWritesBlockedCode,
 } from '../cluster/failure.js';
+import { userWritesBlocked } from '../cluster/named-failure.js';
 import type { NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../cluster/node-client.js';
 import type { SessionFence } from './fence.js';
 import { MetadataWriteError } from './metadata.js';
@@ -213,6 +215,7 @@ export function writeRefused({ destination }: Pick<SyncedCollection, 'destinatio
   const namespace = shownName(destination);
   if (tooLargeCodes.has(code))
     return new ConvoyError('documentTooLarge', `A document of ${namespace} is larger than the destination takes.`);
+  if (code === userWritesBlockedCode) return userWritesBlocked(`the write to ${namespace}`);
   return new ConvoyError('writeRefused', `The destination refused a write to ${namespace} with code ${code}.`);
 }
 

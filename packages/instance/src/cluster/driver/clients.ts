@@ -1,4 +1,4 @@
-import { type MongoClientOptions, type MongoClient, type Document, type ReadPreferenceMode, Timestamp } from 'mongodb';
+import { type MongoClientOptions, type MongoClient, type Document, type ReadPreferenceLike, Timestamp } from 'mongodb';
 import { losesConnection } from '../failure.js';
 import type { Wait } from '../../async/clock.js';
 
@@ -16,6 +16,10 @@ const poolWait_ms = 60_000;
 
 /** A connection string may not ask for less: opening a connection with TLS and a login takes part of this time. */
 const poolWaitMin_ms = 10_000;
+/** The same for the choice of a server, and for opening a connection: a distant node takes longer than a short limit. */
+const selectionMin_ms = 500;
+/** The driver looks at each node this often by itself. More rarely, it would miss for long that another one leads. */
+const heartbeatMax_ms = 10_000;
 
 /** How connections are opened, in addition to the connection string. */
 export interface ConnectionSettings {
@@ -27,8 +31,8 @@ export interface ConnectionSettings {
  * Driver options of every client. The driver retries nothing: Convoy has its own retry policy. There is no limit for
  * silent connections, since some commands are silent for long: each call has its own (`CallsInFlight`). A limit of the
  * connection string would end a command that takes longer in every repetition.
- * @param written options of the connection string, which override the defaults, but for the limit of silent connections
- * and for a wait for a connection that is too short
+ * @param written options of the connection string, which override the defaults, but for the limit of silent connections,
+ * for waits that are too short, and for looks at the nodes that are too rare
  */
 export function clientOptions(settings: ConnectionSettings, written = new URLSearchParams()): MongoClientOptions {
   const defaults: MongoClientOptions = {
@@ -48,17 +52,25 @@ export function clientOptions(settings: ConnectionSettings, written = new URLSea
   return {
     ...Object.fromEntries(missing),
     ...raised,
-    ...withinFloor(given),
+    ...withinBounds(given),
     socketTimeoutMS: 0,
     retryReads: false,
     retryWrites: false,
   };
 }
 
-/** 0 is no limit. */
-function withinFloor(given: ReadonlyMap<string, string>): MongoClientOptions {
-  const poolWait = Number(given.get('waitqueuetimeoutms') ?? 0);
-  return poolWait > 0 && poolWait < poolWaitMin_ms ? { waitQueueTimeoutMS: poolWaitMin_ms } : {};
+/** Of waits, 0 is no limit. */
+function withinBounds(given: ReadonlyMap<string, string>): MongoClientOptions {
+  const isShort = (name: string, min_ms: number): boolean => {
+    const written_ms = Number(given.get(name) ?? 0);
+    return written_ms > 0 && written_ms < min_ms;
+  };
+  return {
+    ...(isShort('waitqueuetimeoutms', poolWaitMin_ms) && { waitQueueTimeoutMS: poolWaitMin_ms }),
+    ...(isShort('serverselectiontimeoutms', selectionMin_ms) && { serverSelectionTimeoutMS: selectionMin_ms }),
+    ...(isShort('connecttimeoutms', selectionMin_ms) && { connectTimeoutMS: selectionMin_ms }),
+    ...(Number(given.get('heartbeatfrequencyms') ?? 0) > heartbeatMax_ms && { heartbeatFrequencyMS: heartbeatMax_ms }),
+  };
 }
 
 /**
@@ -118,7 +130,7 @@ export class MemberClients {
    * @param connect opens a client of one member only, `host:port`
    */
   constructor(
-    readonly readPreference: ReadPreferenceMode,
+    readonly readPreference: ReadPreferenceLike,
     private readonly connect: (host: string) => MongoClient,
     private readonly now_ms: () => number = () => performance.now(),
   ) {}

@@ -4,7 +4,7 @@ import {
   type ClusterTime,
   type Document,
   type MongoClient,
-  type ReadPreferenceMode,
+  type ReadPreferenceLike,
   type Timestamp,
 } from 'mongodb';
 import type { CallsInFlight } from '../calls-in-flight.js';
@@ -25,7 +25,7 @@ interface DriverReply {
 interface CursorHome {
   client: MongoClient;
   calls: CallsInFlight;
-  readPreference: ReadPreferenceMode | null;
+  readPreference: ReadPreferenceLike | null;
   isRouter: boolean;
   /** Of the client: they go into the session of a cursor, and replies advance them. */
   times: Pick<CausalTimes, 'prepare' | 'learn' | 'ofPrimary'>;

@@ -6,7 +6,7 @@ import { canonicalText, type Catalog } from '../../catalog/namespace.js';
 import type { CollectionPlan } from '../../catalog/destination-plan.js';
 import type { IndexBuildProgress } from '../../catalog/index-builds.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
-import { isRefusedView } from '../../catalog/views.js';
+import { isRefusedDefinition, isRefusedView } from '../../catalog/views.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import { codeOf, failureName, isRefusedByDocument } from '../../cluster/failure.js';
 import type { DdlLedger } from '../../ddl/ddl-ledger.js';
@@ -54,7 +54,7 @@ export interface LedJournal {
 
 /** A failure that the source's users or an operator can mend: another comparison may succeed. */
 function mayMend(error: unknown): boolean {
-  return codeOf(error) !== null || isReplacedIndex(error) || isRefusedView(error);
+  return codeOf(error) !== null || isReplacedIndex(error) || isRefusedDefinition(error);
 }
 
 /** Both catalogs, which the leader compares on change events, periodically, and before the commit. */
@@ -125,13 +125,13 @@ export class ReconciledCatalogs {
     } catch (error) {
       // Compares again where the journal, the source or an operator has changed a definition meanwhile.
       if (signal.aborted || (!mayMend(error) && before === ledger.known)) throw error;
-      const failure = isRefusedView(error) ? error.errorDescription : failureName(error);
+      const failure = isRefusedDefinition(error) ? error.errorDescription : failureName(error);
       runtime.logger.warn(
         { event: 'comparisonBrokenOff', failure },
         'definitions could not be brought into line; the leader compares them again',
       );
       // A refused build has read the whole collection: it is no reason to compare soon.
-      if (!isRefusedByDocument(error) && !isRefusedView(error)) this.#compareSoon = true;
+      if (!isRefusedByDocument(error) && !isRefusedDefinition(error)) this.#compareSoon = true;
       await this.#noteFailure(failure, signal);
       return false;
     }

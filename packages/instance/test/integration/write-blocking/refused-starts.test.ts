@@ -44,6 +44,31 @@ it('users who may not block writes, or not bypass the block, are refused with th
   await accepts(instance, blocking);
 });
 
+it('a destination that somebody else keeps closed is refused by name, or with a warning where Convoy may write', async () => {
+  await using fixture = await Fixture.open('replicaSet', 'replicaSet', {
+    cluster0: '8.0',
+    cluster1: '8.0',
+    withUsers: true,
+  });
+  await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
+  const admin = fixture.cluster1.client.db('admin');
+  await admin.command({ setUserWriteBlockMode: 1, global: true });
+  await admin.command({ revokeRolesFromUser: 'migrator', roles: ['restore'] });
+  await using instance = await fixture.startInstance();
+  await refuses(fixture, instance, startBody(), {
+    status: 422,
+    error: 'userWritesBlocked',
+    says: /cluster1 refuses the writes of users\. Convoy's user there may not bypass that\. Have the block lifted/,
+  });
+  await admin.command({ grantRolesToUser: 'migrator', roles: ['restore'] });
+  await instance.accepted('start', startBody());
+  await instance.until('the block is named', ({ warnings }) =>
+    (warnings ?? []).some(({ name }) => name === 'destinationWritesBlocked'),
+  );
+  await admin.command({ setUserWriteBlockMode: 1, global: false });
+  await instance.untilCanCommit();
+});
+
 it('a source whose feature compatibility version is below 6.0 cannot be closed', async () => {
   await using fixture = await Fixture.open('replicaSet', 'replicaSet', {
     cluster0: '6.0',

@@ -6,7 +6,8 @@ import { planDestination } from '../../../src/catalog/destination-plan.js';
 import { definitionOf, type SkippedIndex } from '../../../src/catalog/index-plan.js';
 import { restoreAttributes, UniqueIndexViolated } from '../../../src/catalog/index-attributes.js';
 import { readCatalog } from '../../../src/catalog/read-catalog.js';
-import { fakeCluster } from '../fake-node-client.js';
+import { only } from '../../../../../test/only.js';
+import { fakeCluster, serverError } from '../fake-node-client.js';
 import { everything, high, isChange, low, makePlan, pair, untilDone } from './catalog-pair.js';
 import { FakeCatalogServer } from './fake-catalog-server.js';
 import { boundsOf } from './as-read.js';
@@ -43,6 +44,30 @@ describe('createCollections', () => {
     expect(byName.get('ttl')?.expireAfterSeconds).toBe(2_147_483_647);
     expect(byName.get('hid')).not.toHaveProperty('hidden');
     expect(byName.get('legacy')?.key).toEqual({ old: 1, zero: 1 });
+  });
+
+  it.each([
+    ['create', 'app.plain'],
+    ['shardCollection', 'app.ranged'],
+  ])('names the collection that a destination refuses with %s, and what to do', async (refused, namespace) => {
+    const clusters = pair(5);
+    const { plan } = await makePlan(clusters);
+    const { router } = clusters.destination;
+    const choosy = only<NodeClient>({
+      openCursor: (...call) => router.openCursor(...call),
+      command: (database, command, options) => {
+        const name = String(command[refused]);
+        const isRefused = [name, `${database}.${name}`].includes(namespace);
+        return isRefused ? Promise.reject(serverError(121, 'Refused')) : router.command(database, command, options);
+      },
+    });
+    const destination = { ...clusters.destination, router: choosy };
+    await expect(createCollections({ destination, signal, confirm }, plan)).rejects.toMatchObject({
+      error: 'collectionNotSupported',
+      errorDescription:
+        `The destination refuses the collection ${namespace}: Refused (121). Correct its options on the source, or ` +
+        'exclude it.',
+    });
   });
 
   it('keeps storage options, or warns where the destination refuses them and has the collection without', async () => {

@@ -10,7 +10,8 @@ import {
   losesConnection,
   mayReadLater,
 } from '../../../src/cluster/failure.js';
-import { codesByCategory } from './server-codes.js';
+import { namedFailure } from '../../../src/cluster/named-failure.js';
+import { codesByCategory, codesWithoutCategory, fatalWithoutCategory } from './server-codes.js';
 
 const serverError = (code: number, errorLabels: string[] = []) =>
   new MongoServerError({
@@ -30,7 +31,7 @@ class PoolBusyError extends MongoDriverError {
 
 describe('classify', () => {
   test.each([
-    ['retryable', [50, 64, 82, 107, 112, 261, 272, 319, 363, 365, 28_799]],
+    ['retryable', [50, 64, 82, 107, 112, 149, 187, 200, 203, 210, 261, 264, 272, 319, 338, 342, 363, 365, 414, 28_799]],
     ['cursorLost', [43, 237]],
     ['snapshotTooOld', [239, 246, 250]],
     ['catalogChanged', [175, 361]],
@@ -39,7 +40,7 @@ describe('classify', () => {
     ['outcomeUnknown', [217]],
     ['duplicateKey', [11000]],
     ['notFound', [26, 27]],
-    ['unauthorized', [13, 18]],
+    ['unauthorized', [13, 18, 214]],
     ['fatal', [1, 2, 9, 14, 59, 61, 72, 10334, 40415]],
   ] as const)('finds %s by the code', (kind, codes) => {
     for (const code of codes) {
@@ -86,6 +87,25 @@ describe('classify', () => {
       expect(codes.filter((code) => kindOfCode(code) !== 'retryable')).toEqual([]);
     },
   );
+
+  const namesOf = (reason: string): string[] => (fatalWithoutCategory[reason] ?? '').trim().split(/\s+/);
+  const codeNamed = (name: string): number => codesWithoutCategory.get(name) ?? NaN;
+
+  test('has a kind for every code of 8.0 without a category, or a reason why nothing mends it', () => {
+    const reasoned = Object.keys(fatalWithoutCategory).flatMap(namesOf);
+    expect(codesWithoutCategory.size).toBeGreaterThan(300);
+    expect(reasoned.filter((name) => kindOfCode(codeNamed(name)) !== 'fatal')).toEqual([]);
+    expect(new Set(reasoned).size).toBe(reasoned.length);
+    const fatal = [...codesWithoutCategory].filter(([, code]) => kindOfCode(code) === 'fatal').map(([name]) => name);
+    expect(fatal.filter((name) => !reasoned.includes(name))).toEqual([]);
+  });
+
+  test('leaves no code without a name that an operator can do something about', () => {
+    const names = namesOf('an operator removes it: a failure of its own name');
+    expect(names).toContain('UserWritesBlocked');
+    const unnamed = names.filter((name) => namedFailure(serverError(codeNamed(name))).error === 'internalError');
+    expect(unnamed).toEqual([]);
+  });
 
   test('takes no code for fatal on purpose that has a kind', () => {
     expect(Object.keys(fatalOnPurpose).filter((code) => kindOfCode(Number(code)) !== 'fatal')).toEqual([]);

@@ -1,4 +1,4 @@
-import { ObjectId, type Document } from 'mongodb';
+import { Int32, ObjectId, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ClusterClient } from '../../../src/cluster/node-client.js';
@@ -168,6 +168,50 @@ describe('opening a cluster', () => {
     expect((await errorOf(openCluster('cluster0', old.connectionString, options))).error).toBe(
       'unsupportedServerVersion',
     );
+  });
+
+  test.each([
+    'timeoutMS=1',
+    'TIMEOUTMS=1',
+    'readPreference=secondary&readPreferenceTags=dc:none',
+    'readPreference=secondary&maxStalenessSeconds=90',
+  ])('of primaries is not ended by what a connection string says of limits and members: %s', async (written) => {
+    const replicaSetId = new ObjectId();
+    const script = ({ name }: ReceivedCommand): Document => {
+      if (name === 'buildInfo') return success({ versionArray: [6, 0, 1, 0] });
+      if (name === 'replSetGetConfig') return success({ config: { settings: { replicaSetId } } });
+      return name === 'find' ? batch(0n, []) : failure(59, 'CommandNotFound');
+    };
+    await using member = await ScriptedNode.start(script, { setName: 'plain', setVersion: 1, secondary: false });
+    const text = `${member.connectionString}?serverSelectionTimeoutMS=2000&${written}`;
+    const cluster = await openCluster('cluster0', text, options);
+    expect(member.named('find')[0]?.body).toMatchObject({ maxTimeMS: new Int32(0) });
+    await cluster.close();
+  });
+
+  test('reads from members with the tags of its connection string', async () => {
+    const script = ({ name }: ReceivedCommand): Document => {
+      if (name === 'buildInfo') return success({ versionArray: [6, 0, 1, 0] });
+      if (name === 'replSetGetConfig') return success({ config: { settings: { replicaSetId: new ObjectId() } } });
+      return batch(0n, []);
+    };
+    const [one, other, third] = ['p', 'a', 'b'].map((dc) => ({
+      setName: 'plain',
+      setVersion: 1,
+      tags: { dc },
+      ...(dc === 'p' ? {} : { isWritablePrimary: false, ismaster: false, secondary: true }),
+    })) as [Document, Document, Document];
+    await using primary = await ScriptedNode.start(script, one);
+    await using untagged = await ScriptedNode.start(script, other);
+    await using tagged = await ScriptedNode.start(script, third);
+    const hosts = [primary, untagged, tagged].map(({ host }) => host);
+    for (const identity of [one, other, third]) identity['hosts'] = hosts;
+    const text = `${primary.connectionString}?readPreferenceTags=dc:b`;
+    const cluster = await openCluster('cluster0', text, { ...options, readPreference: 'secondary' });
+    for (let read = 0; read < 5; read += 1)
+      await (await cluster.router.openCursor('db', { find: 'coll' }, options)).close();
+    expect([untagged.named('find').length, tagged.named('find').length]).toEqual([0, 5]);
+    await cluster.close();
   });
 
   test('reads from other members when asked to, and keeps a cursor on its member', async () => {

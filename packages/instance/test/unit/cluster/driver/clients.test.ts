@@ -38,6 +38,10 @@ test.each([
   ['waitQueueTimeoutMS=20000', { waitQueueTimeoutMS: 20_000 }],
   ['waitQueueTimeoutMS=0', { waitQueueTimeoutMS: 0 }],
   ['appName=mine', { socketTimeoutMS: 0, waitQueueTimeoutMS: 60_000 }],
+  ['serverSelectionTimeoutMS=1&connectTimeoutMS=1', { serverSelectionTimeoutMS: 500, connectTimeoutMS: 500 }],
+  ['serverSelectionTimeoutMS=900&connectTimeoutMS=0', { serverSelectionTimeoutMS: 900, connectTimeoutMS: 0 }],
+  ['heartbeatFrequencyMS=600000', { heartbeatFrequencyMS: 10_000 }],
+  ['heartbeatFrequencyMS=600', { heartbeatFrequencyMS: 600 }],
 ])('no limit of a connection string ends what a server takes long for: %s', (written, expected) => {
   const client = new MongoClient(`mongodb://a.test/?${written}`, clientOptions({}, new URLSearchParams(written)));
   expect(client.options).toMatchObject(expected);
