@@ -53,6 +53,10 @@ it('a destination that somebody else keeps closed is refused by name, or with a 
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
   const admin = fixture.cluster1.client.db('admin');
   await admin.command({ setUserWriteBlockMode: 1, global: true });
+  // What the role restore gives beside the right to bypass.
+  const everywhere = { resource: { db: '', collection: '' }, actions: ['bypassDocumentValidation', 'collMod'] };
+  await admin.command({ createRole: 'writer', privileges: [everywhere], roles: [] });
+  await admin.command({ grantRolesToUser: 'migrator', roles: ['writer'] });
   await admin.command({ revokeRolesFromUser: 'migrator', roles: ['restore'] });
   await using instance = await fixture.startInstance();
   await refuses(fixture, instance, startBody(), {
