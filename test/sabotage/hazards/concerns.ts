@@ -169,9 +169,12 @@ export const concernHazards: readonly Hazard[] = [
   {
     number: 168,
     hazard:
-      'A connection string has a `socketTimeoutMS` or `waitQueueTimeoutMS` for short queries: a command that a ' +
-      'server takes longer for fails in every repetition, and no connection is opened in time',
-    handling: 'Calls have limits of their own, which grow. The one is left out, and the other is 10 s at least.',
+      'A connection string has a `timeoutMS`, `socketTimeoutMS` or `waitQueueTimeoutMS` for short queries, or a rare ' +
+      '`heartbeatFrequencyMS`: a command that a server takes longer for fails in every repetition, no connection is ' +
+      'opened in time, and another primary is noticed minutes late',
+    handling:
+      'Calls have limits of their own, which grow. The first two are left out, waits have a floor, and the time between ' +
+      'two looks at a node has a ceiling.',
     sabotages: [
       {
         takesOut: 'the answer without a limit',
@@ -189,13 +192,113 @@ export const concernHazards: readonly Hazard[] = [
       {
         takesOut: 'the floor',
         file: instance('cluster/driver/clients.ts'),
-        symbol: 'withinFloor',
-        find: 'poolWait < poolWaitMin_ms ?',
-        replace: 'poolWait < 0 ?',
+        symbol: 'withinBounds',
+        find: 'return written_ms > 0 && written_ms < min_ms;',
+        replace: 'return written_ms > 0 && written_ms < 0 * min_ms;',
         tests: [
           instanceTest(
             'cluster/driver/clients.test.ts',
             'no limit of a connection string ends what a server takes long for: %s',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the limit of all calls',
+        file: instance('cluster/open-cluster.ts'),
+        symbol: 'ownedOptions',
+        find: "new Set(['timeoutms', ",
+        replace: 'new Set([',
+        tests: [
+          instanceTest(
+            'cluster/open-cluster.test.ts',
+            'of primaries is not ended by what a connection string says of limits and members: %s',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 184,
+    hazard:
+      'A member that leads no more answers what a cluster keeps about itself: a commit takes along users that were ' +
+      'rolled back or lacks new ones, a start sees no chunk move, and a full collection is empty',
+    handling:
+      'Reads of `admin` and `config`, and whether a collection is empty, are at majority and wait for what was written ' +
+      'before.',
+    sabotages: [
+      {
+        takesOut: 'the majority',
+        file: instance('cluster/driver/commands.ts'),
+        symbol: 'defaultLevel',
+        find: 'isOfCollection && clusterDatabases.has(database)',
+        replace: 'isOfCollection && clusterDatabases.has(`no ${database}`)',
+        tests: [
+          instanceTest(
+            'cluster/driver/commands.test.ts',
+            'that reads what a cluster keeps about itself reads what a majority has: %s %j',
+          ),
+          instanceTest(
+            'cluster/driver/commands.test.ts',
+            'a read of what a cluster keeps about itself waits for what was written before, and a change stream does not',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 185,
+    hazard:
+      'A member cannot confirm that the block of user writes has a majority (187), and its refusal counts as a block ' +
+      'that the user may not see: the commit goes on without one',
+    handling:
+      'Only a user who lacks the privilege may not see it. Every other refusal is repeated, or ends the commit.',
+    sabotages: [
+      {
+        takesOut: 'the difference between both',
+        file: instance('cluster/write-block.ts'),
+        symbol: 'shownBlock',
+        find: "if (classify(error) !== 'unauthorized') throw error;",
+        replace: 'void classify;',
+        tests: [
+          instanceTest(
+            'lifecycle/migration/write-blocks.test.ts',
+            'is looked at again, and not taken for one that nobody may see, after the code %i',
+          ),
+        ],
+      },
+    ],
+  },
+  {
+    number: 186,
+    hazard:
+      'Another tool has left the destination closed to users: the first write of a migration ends it as an internal ' +
+      'error, or users cannot write after the commit',
+    handling: 'A start names the block, as a refusal where it blocks Convoy too and as a warning otherwise.',
+    sabotages: [
+      {
+        takesOut: 'the refusal',
+        file: instance('preflight/check-privileges.ts'),
+        symbol: 'describeStandingBlock',
+        find: 'if (block === null) return null;',
+        replace: 'if (block === null || signal !== null) return null;',
+        tests: [
+          integrationTest(
+            'write-blocking/refused-starts.test.ts',
+            'a destination that somebody else keeps closed is refused by name, or with a warning where Convoy may write',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the name of what is refused later',
+        file: instance('cluster/named-failure.ts'),
+        symbol: 'namedCodes',
+        find: '[userWritesBlockedCode, [',
+        replace: '[-1 * userWritesBlockedCode, [',
+        tests: [
+          instanceTest('cluster/named-failure.test.ts', 'the code %i of a server is %s, with what to do'),
+          instanceTest(
+            'cluster/failure.test.ts',
+            'leaves no code without a name that an operator can do something about',
           ),
         ],
       },

@@ -105,7 +105,7 @@ export const retryHazards: readonly Hazard[] = [
         takesOut: 'the time of reads at majority',
         file: instance('cluster/driver/driver-node-client.ts'),
         symbol: 'command',
-        find: ' || isMajorityRead(command)) this.times',
+        find: ' || isMajorityRead(whole)) this.times',
         replace: ' || isMajorityRead({})) this.times',
         tests: [
           instanceTest(

@@ -159,6 +159,18 @@ describe('opening a cluster', () => {
     });
   });
 
+  test('says of a set without an id what it lacks, and how to set it', async () => {
+    const script = ({ name }: ReceivedCommand): Document => {
+      if (name === 'buildInfo') return success({ versionArray: [8, 0, 10, 0] });
+      if (name === 'replSetGetConfig') return success({ config: { settings: {} } });
+      return name === 'find' ? batch(0n, []) : failure(59, 'CommandNotFound');
+    };
+    await using member = await ScriptedNode.start(script, { setName: 'plain', setVersion: 1, secondary: false });
+    const error = await errorOf(openCluster('cluster0', member.connectionString, options));
+    expect(error.error).toBe('unsupportedTopology');
+    expect(error.errorDescription).toMatch(/cluster0 replica set has no settings\.replicaSetId.*To set one, stop all/);
+  });
+
   test('refuses standalone servers and versions that are too old', async () => {
     await using standalone = await ScriptedNode.start(() => success(), {});
     expect((await errorOf(openCluster('cluster0', standalone.connectionString, options))).error).toBe(
