@@ -30,10 +30,14 @@ export class RealClusters implements AsyncDisposable {
     private readonly closers: Closers,
   ) {}
 
-  /** Starts both: real servers where there are some, simulated ones in processes of their own otherwise. */
+  /**
+   * Starts both: real servers where there are some, simulated ones in processes of their own otherwise.
+   * @param members of each set of real servers
+   */
   static async start(
     folder: ScratchFolder,
     { toReplicaSet, moves }: Pick<HistoryChoice, 'toReplicaSet' | 'moves'>,
+    members = 1,
   ): Promise<RealClusters> {
     const closers = new Closers();
     try {
@@ -43,6 +47,7 @@ export class RealClusters implements AsyncDisposable {
             name,
             side: name,
             topology: toReplicaSet && name === 'destination' ? 'replicaSet' : { shards: realShards },
+            members,
             folder,
           }),
         );

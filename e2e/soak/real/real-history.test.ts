@@ -21,3 +21,17 @@ test.for([...seeds, ...toReplicaSet])(
     await expect(runRealHistory(realHistoryOf({ ...kind, seed, path: null }), clusters)).resolves.toBe(0);
   },
 );
+
+/** Of a fleet, with sets of three members, whose primaries step down and come back as others. */
+const ofThree = 8;
+
+test(
+  `the destination of the random history of seed ${ofThree} equals its source, with three members in every set`,
+  needs({ version: [5, 0], real: true, inFull: true }),
+  async () => {
+    using folder = ScratchFolder.create('soak');
+    const kind = { ddlChanges: null, moves: false, toReplicaSet: false };
+    await using clusters = await RealClusters.start(folder, kind, 3);
+    await expect(runRealHistory(realHistoryOf({ ...kind, seed: ofThree, path: null }), clusters)).resolves.toBe(0);
+  },
+);

@@ -38,6 +38,14 @@ const findings: Finding[] = [
     says: /Configure two different/,
   },
   {
+    what: "a destination that was restored from the source's files",
+    check: 'clusters',
+    result: 'failed',
+    name: 'sourceEqualsDestination',
+    prepare: (fixture) => void (fixture.destination = { clusterId: '0a', shardIds: ['c', 'd'] }),
+    says: /have one cluster id, though other names\..*if one was restored from a copy of the other's files, give it/,
+  },
+  {
     what: 'a source that is too old',
     check: 'clusters',
     result: 'failed',
