@@ -52,7 +52,7 @@ test(
 );
 
 test.each(['source', 'destination'] as const)(
-  `a commit with live writers and a block loses nothing when the primary of the %s is killed within it (seed ${testSeed})`,
+  `a commit with writers and a block loses nothing when the primary of the %s is killed within it (seed ${testSeed})`,
   needs(onSets),
   async (side) => {
     await using clusters = await Clusters.little({ ...setsOfThree, ...guarded });

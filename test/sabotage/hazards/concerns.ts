@@ -169,12 +169,12 @@ export const concernHazards: readonly Hazard[] = [
   {
     number: 168,
     hazard:
-      'A connection string has a `timeoutMS`, `socketTimeoutMS` or `waitQueueTimeoutMS` for short queries, or a rare ' +
-      '`heartbeatFrequencyMS`: a command that a server takes longer for fails in every repetition, no connection is ' +
-      'opened in time, and another primary is noticed minutes late',
+      'A connection string has a `timeoutMS`, `socketTimeoutMS` or `waitQueueTimeoutMS` for short queries, or a ' +
+      'rare `heartbeatFrequencyMS`: a command that a server takes longer for fails in every repetition, no ' +
+      'connection is opened in time, and another primary is noticed minutes late',
     handling:
-      'Calls have limits of their own, which grow. The first two are left out, waits have a floor, and the time between ' +
-      'two looks at a node has a ceiling.',
+      'Calls have limits of their own, which grow. The first two are left out, waits have a floor, and the time ' +
+      'between two looks at a node has a ceiling.',
     sabotages: [
       {
         takesOut: 'the answer without a limit',
@@ -223,8 +223,8 @@ export const concernHazards: readonly Hazard[] = [
       'A member that leads no more answers what a cluster keeps about itself: a commit takes along users that were ' +
       'rolled back or lacks new ones, a start sees no chunk move, and a full collection is empty',
     handling:
-      'Reads of `admin` and `config`, and whether a collection is empty, are at majority and wait for what was written ' +
-      'before.',
+      'Reads of `admin` and `config`, and whether a collection is empty, are at majority and wait for what was ' +
+      'written before.',
     sabotages: [
       {
         takesOut: 'the majority',
@@ -239,7 +239,7 @@ export const concernHazards: readonly Hazard[] = [
           ),
           instanceTest(
             'cluster/driver/commands.test.ts',
-            'a read of what a cluster keeps about itself waits for what was written before, and a change stream does not',
+            'a read of what a cluster keeps about itself waits for earlier writes, and a change stream does not',
           ),
         ],
       },
@@ -284,7 +284,7 @@ export const concernHazards: readonly Hazard[] = [
         tests: [
           integrationTest(
             'write-blocking/refused-starts.test.ts',
-            'a destination that somebody else keeps closed is refused by name, or with a warning where Convoy may write',
+            'a destination that another tool keeps closed is refused, or named where Convoy may write',
           ),
         ],
       },

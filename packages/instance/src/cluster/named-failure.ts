@@ -58,9 +58,9 @@ const namedCodes = new Map<number | null, readonly [ErrorName, string]>([
         code,
         [
           'authenticationFailed',
-          'A server refused the login of a connection string that it has taken before: user, password or the addresses ' +
-            'from which it may log in have changed. Correct them there or in the configuration, and start the ' +
-            'instances again.',
+          'A server refused the login of a connection string that it has taken before: user, password or the ' +
+            'addresses from which it may log in have changed. Correct them there or in the configuration, and start ' +
+            'the instances again.',
         ],
       ] as const,
   ),
@@ -72,8 +72,8 @@ const namedCodes = new Map<number | null, readonly [ErrorName, string]>([
 
 function blockedText(what: string): string {
   return (
-    `A cluster refuses the writes of users, and ${what} too. Have that block lifted by who has set it (convoy unblock ` +
-    "lifts Convoy's own), or grant Convoy's user bypassWriteBlockingMode, which the role restore has."
+    `A cluster refuses the writes of users, and ${what} too. Have that block lifted by who has set it (convoy ` +
+    "unblock lifts Convoy's own), or grant Convoy's user bypassWriteBlockingMode, which the role restore has."
   );
 }
 

@@ -100,9 +100,9 @@ export async function openCluster(
 }
 
 /**
- * Takes out of a connection string what is Convoy's to decide. Calls have limits of their own, and `timeoutMS` would end
- * one that takes longer in every repetition. Members are chosen by Convoy's setting, among those with the tags and the
- * staleness that the connection string asks for; where it reads primaries, these would only keep it from connecting.
+ * Takes out of a connection string what is Convoy's to decide. Calls have limits of their own, and `timeoutMS` would
+ * end one that takes longer in every repetition. Members are chosen by Convoy's setting, among those with the tags and
+ * the staleness that the connection string asks for; where it reads primaries, these only kept it from connecting.
  */
 function ownedOptions(
   parts: ConnectionParts,

@@ -100,13 +100,13 @@ async function describeStandingBlock(
   if (writer === null || missingOf(writer, bypassPrivileges).length > 0)
     throw new ConvoyError(
       'userWritesBlocked',
-      `${stands} Convoy's user there may not bypass that. Have the block lifted by who has set it (convoy unblock lifts ` +
-        "Convoy's own), or grant the user bypassWriteBlockingMode, which the role restore has.",
+      `${stands} Convoy's user there may not bypass that. Have the block lifted by who has set it (convoy unblock ` +
+        "lifts Convoy's own), or grant the user bypassWriteBlockingMode, which the role restore has.",
     );
   return warning(
     'destinationWritesBlocked',
-    `${stands} Convoy writes all the same, but does not lift a block that is not its own: users cannot write after the ` +
-      'commit. Have it lifted before by who has set it.',
+    `${stands} Convoy writes all the same, but does not lift a block that is not its own: users cannot write after ` +
+      'the commit. Have it lifted before by who has set it.',
   );
 }
 

@@ -16,7 +16,7 @@ const poolWait_ms = 60_000;
 
 /** A connection string may not ask for less: opening a connection with TLS and a login takes part of this time. */
 const poolWaitMin_ms = 10_000;
-/** The same for the choice of a server, and for opening a connection: a distant node takes longer than a short limit. */
+/** The same for choosing a server and for opening a connection: a distant node takes longer than a short limit. */
 const selectionMin_ms = 500;
 /** The driver looks at each node this often by itself. More rarely, it would miss for long that another one leads. */
 const heartbeatMax_ms = 10_000;
@@ -31,8 +31,8 @@ export interface ConnectionSettings {
  * Driver options of every client. The driver retries nothing: Convoy has its own retry policy. There is no limit for
  * silent connections, since some commands are silent for long: each call has its own (`CallsInFlight`). A limit of the
  * connection string would end a command that takes longer in every repetition.
- * @param written options of the connection string, which override the defaults, but for the limit of silent connections,
- * for waits that are too short, and for looks at the nodes that are too rare
+ * @param written options of the connection string, which override the defaults, but for the limit of silent
+ * connections, for waits that are too short, and for looks at the nodes that are too rare
  */
 export function clientOptions(settings: ConnectionSettings, written = new URLSearchParams()): MongoClientOptions {
   const defaults: MongoClientOptions = {

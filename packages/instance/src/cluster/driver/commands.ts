@@ -31,9 +31,9 @@ export function changesAtMajority({ writeConcern, setUserWriteBlockMode }: Docum
 const clusterDatabases: ReadonlySet<string> = new Set(['admin', 'config']);
 
 /**
- * What servers take by themselves, but for change streams, which have one level only, and for what a cluster keeps about
- * itself: Convoy builds on that, and one member alone may lack it or may lose it again. Stages that show statistics of a
- * node have no collection, and no other level than their own.
+ * What servers take by themselves, but for change streams, which have one level only, and for what a cluster keeps
+ * about itself: Convoy builds on that, and one member alone may lack it or may lose it again. Stages that show
+ * statistics of a node have no collection, and no other level than their own.
  */
 function defaultLevel(database: string, command: Document): 'local' | 'majority' {
   if (firstStage(command)?.$changeStream !== undefined) return 'majority';

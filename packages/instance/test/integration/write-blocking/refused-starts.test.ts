@@ -44,7 +44,7 @@ it('users who may not block writes, or not bypass the block, are refused with th
   await accepts(instance, blocking);
 });
 
-it('a destination that somebody else keeps closed is refused by name, or with a warning where Convoy may write', async () => {
+it('a destination that another tool keeps closed is refused, or named where Convoy may write', async () => {
   await using fixture = await Fixture.open('replicaSet', 'replicaSet', {
     cluster0: '8.0',
     cluster1: '8.0',

@@ -207,12 +207,11 @@ describe('opening a cluster', () => {
       if (name === 'replSetGetConfig') return success({ config: { settings: { replicaSetId: new ObjectId() } } });
       return batch(0n, []);
     };
-    const [one, other, third] = ['p', 'a', 'b'].map((dc) => ({
-      setName: 'plain',
-      setVersion: 1,
-      tags: { dc },
-      ...(dc === 'p' ? {} : { isWritablePrimary: false, ismaster: false, secondary: true }),
-    })) as [Document, Document, Document];
+    const ofSet = { setName: 'plain', setVersion: 1 };
+    const ofSecondary = { ...ofSet, isWritablePrimary: false, ismaster: false, secondary: true };
+    const one: Document = { ...ofSet };
+    const other: Document = { ...ofSecondary, tags: { dc: 'a' } };
+    const third: Document = { ...ofSecondary, tags: { dc: 'b' } };
     await using primary = await ScriptedNode.start(script, one);
     await using untagged = await ScriptedNode.start(script, other);
     await using tagged = await ScriptedNode.start(script, third);

@@ -95,7 +95,7 @@ describe('over the wire', () => {
     );
   });
 
-  it('a read of what a cluster keeps about itself waits for what was written before, and a change stream does not', async () => {
+  it('a read of what a cluster keeps about itself waits for earlier writes, and a change stream does not', async () => {
     const answer = { ...batch(0n, []), operationTime: new Timestamp({ t: 70, i: 1 }) };
     await withClient(
       () => answer,
