@@ -56,7 +56,8 @@ it('references to documents are _ids like others: copied, changed, deleted and r
     await links.updateOne({ _id: { $eq: idOf(n) } }, { $set: { [`a.${n}`]: n, n: -n } });
     await links.updateOne({ _id: { $eq: idOf(n) } }, [{ $set: { list: ['$n', { $literal: { $v: 1, diff: {} } }] } }]);
     await links.deleteOne({ _id: { $eq: idOf(n + 1) } });
-    await links.replaceOne({ _id: { $eq: idOf(n + 2) } }, { n, $v: 1, diff: { u: { n } } });
+    const replaced = { $mergeObjects: [{ _id: '$_id' }, { $literal: { n, $v: 1, diff: { u: { n } } } }] };
+    await links.updateOne({ _id: { $eq: idOf(n + 2) } }, [{ $replaceWith: replaced }]);
   }
   await instance.untilCanCommit();
   await instance.commitWhenOffered();

@@ -8,7 +8,10 @@ import { documentBytesMax, documentTooLarge } from '../../wire/document-check.js
 import { documentKeyFrom } from '../oplog/document-key.js';
 import type { Collection } from '../storage/collection.js';
 
-/** Refuses values that may not be an `_id`: arrays, regular expressions, undefined, documents with `$` fields. */
+/**
+ * Refuses values that may not be an `_id`: arrays, regular expressions, undefined, documents with `$` fields that do not
+ * begin with a reference (server source: storageValidEmbedded).
+ */
 export function refuseInvalidId(document: Uint8Array): void {
   const id = scanTopLevel(document, '_id');
   if (id === undefined) return;
@@ -20,10 +23,21 @@ export function refuseInvalidId(document: Uint8Array): void {
     case ElementType.undefined:
       throw invalidId('undefined');
     case ElementType.document:
-      for (const element of scanElements(document, id.valueStart)) refuseDollar(elementName(document, element));
+      refuseDollars(document, id.valueStart);
       return;
     default:
   }
+}
+
+function refuseDollars(document: Uint8Array, start: number): void {
+  const fields = [...scanElements(document, start)].map((element) => ({
+    name: elementName(document, element),
+    isText: element.type === ElementType.string,
+  }));
+  const [first, second, third] = fields;
+  const isReference = first?.name === '$ref' && first.isText && second?.name === '$id';
+  const length = isReference ? (third?.name === '$db' && third.isText ? 3 : 2) : 0;
+  for (const { name } of fields.slice(length)) refuseDollar(name);
 }
 
 function refuseDollar(name: string): void {

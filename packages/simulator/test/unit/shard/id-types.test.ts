@@ -17,6 +17,8 @@ const ids: unknown[] = [
   'é',
   {},
   { a: 1 },
+  { $ref: 'orders', $id: 5 },
+  { $ref: 'orders', $id: 5, $db: 'shop', more: 1 },
   { $binary: { base64: 'AAECAw==', subType: '00' } },
   { $oid: '6553ede04472986dfd3617d0' },
   false,
