@@ -203,11 +203,11 @@ export const concernHazards: readonly Hazard[] = [
         ],
       },
       {
-        takesOut: 'the limit of all calls',
+        takesOut: 'what keeps Convoy from connecting',
         file: instance('cluster/open-cluster.ts'),
         symbol: 'ownedOptions',
-        find: "new Set(['timeoutms', ",
-        replace: 'new Set([',
+        find: "'readpreference', 'readpreferencetags', ",
+        replace: '',
         tests: [
           instanceTest(
             'cluster/open-cluster.test.ts',

@@ -4,6 +4,11 @@ import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
+interface Row {
+  _id: number | string;
+  n?: number;
+}
+
 /** Names that patterns, logs and clients may take for something else. */
 const names = [
   'two\nlines',
@@ -26,14 +31,14 @@ it('collections whose names look like patterns, or differ only in how they are c
   await using fixture = await Fixture.open('replicaSet', 'replicaSet');
   const shop = fixture.cluster0.client.db('shop');
   for (const [n, name] of names.entries()) {
-    await shop.collection<Document>(name).insertMany([{ _id: n }, { _id: 'twice', n }] as Document[]);
+    await shop.collection<Row>(name).insertMany([{ _id: n }, { _id: 'twice', n }]);
     await shop.collection(name).createIndex({ n: 1 }, { name: `index of\n${name}` });
   }
   await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   for (const [n, name] of names.entries())
-    await shop.collection<Document>(name).updateOne({ _id: 'twice' }, { $set: { n: -n } });
+    await shop.collection<Row>(name).updateOne({ _id: 'twice' }, { $set: { n: -n } });
   await shop.collection('two\nlines').rename('three\nlines\n');
   await shop.collection('late\r\nand odd').insertOne({ n: 1 });
   await instance.untilCanCommit();
@@ -46,7 +51,7 @@ const references = process.env['CONVOY_TEST_FULL'] === '1' ? 20_000 : 2_000;
 
 it('references to documents are _ids like others: copied, changed, deleted and re-read', async () => {
   await using fixture = await Fixture.open('replicaSet', 'replicaSet');
-  const links = fixture.cluster0.client.db('shop').collection<Document>('links');
+  const links = fixture.cluster0.client.db('shop').collection<{ _id: DBRef; n: number }>('links');
   const idOf = (n: number): DBRef => new DBRef('orders', ObjectId.createFromTime(n), n % 2 === 0 ? 'shop' : undefined);
   await links.insertMany(Array.from({ length: references }, (_, n) => ({ _id: idOf(n), n, $v: 2 })));
   await using instance = await fixture.startInstance();
