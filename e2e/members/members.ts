@@ -35,7 +35,7 @@ export async function untilAnotherLeads(cluster: TestCluster, shard: string, for
 export async function onMember(host: string, command: Document, withUsers = false): Promise<Document> {
   const text = `mongodb://${host}/?directConnection=true`;
   await using client = new MongoClient(withUsers ? loginAs(text, 'root') : text);
-  return client.db('admin').command(command);
+  return await client.db('admin').command(command);
 }
 
 /** A document that `AcknowledgedWrites` inserts. */

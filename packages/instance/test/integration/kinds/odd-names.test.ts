@@ -1,4 +1,4 @@
-import { DBRef, type Document, ObjectId } from 'mongodb';
+import { DBRef, ObjectId } from 'mongodb';
 import { expect, it } from 'vitest';
 import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
