@@ -9,8 +9,8 @@ import { documentKeyFrom } from '../oplog/document-key.js';
 import type { Collection } from '../storage/collection.js';
 
 /**
- * Refuses values that may not be an `_id`: arrays, regular expressions, undefined, documents with `$` fields that do not
- * begin with a reference (server source: storageValidEmbedded).
+ * Refuses values that may not be an `_id`: arrays, regular expressions, undefined, documents with `$` fields that do
+ * not begin with a reference (server source: storageValidEmbedded).
  */
 export function refuseInvalidId(document: Uint8Array): void {
   const id = scanTopLevel(document, '_id');
