@@ -81,6 +81,23 @@ async function expectNoStartAgainstChecks(page: Page, destination: MongoClient):
   expect(await button.isEnabled()).toBe(true);
 }
 
+/** The table of what is left behind follows what the form would have carried. */
+async function untilListed(page: Page, source: MongoClient): Promise<void> {
+  await source.db('shop').command({ createUser: 'clerk', pwd: 'secret', roles: ['read'] });
+  const outcome = page.locator('#inventory [data-field="forward"] tr', { hasText: 'clerk@shop' });
+  const carry = page.locator('#start [data-field="usersAndRoles"]');
+  await carry.check();
+  await outcome.filter({ hasText: 'carried at the commit' }).waitFor(shownWithin);
+  await carry.uncheck();
+  await outcome.filter({ hasText: 'left behind' }).waitFor(shownWithin);
+  await page
+    .locator('#inventory [data-field="summary"]')
+    .first()
+    .filter({ hasText: '1 left behind' })
+    .waitFor(shownWithin);
+  expect(await seriousFindings(page)).toEqual([]);
+}
+
 async function untilState(page: Page, state: string): Promise<void> {
   await page.locator('#state [data-field="state"]').filter({ hasText: state }).waitFor(shownWithin);
 }
@@ -162,6 +179,8 @@ async function expectReport(browser: Browser, page: Page): Promise<void> {
   expect(await shown.locator('.verdict').textContent()).toMatch(
     /^Verified: [\d,]+ documents compared, 0 mismatches\.$/,
   );
+  expect(await shown.locator('tr', { hasText: 'clerk@shop' }).textContent()).toContain('left behind');
+  expect(await shown.locator('dt', { hasText: 'Begin on the destination at' }).count()).toBe(1);
   expect(await shown.locator('dl div', { hasText: 'Ended' }).locator('dd').textContent()).toMatch(/ UTC$/);
   expect(await seriousFindings(shown)).toEqual([]);
   expect(await overflow(shown)).toBeLessThanOrEqual(0);
@@ -188,6 +207,7 @@ test(
     const { clusters, fleet, workload, client } = under;
 
     await untilGuided(page);
+    await untilListed(page, clusters.clients.source);
     await expectNoStartAgainstChecks(page, clusters.clients.destination);
     await give(page, 'start', defaultStart);
     await untilState(page, 'RUNNING');

@@ -6,6 +6,7 @@ import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-pro
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { beginningSteps, commitSteps, type LeaderStep, reverseSteps } from '@convoy/instance/lifecycle/migration/steps';
 import { setTimeout as delay } from 'node:timers/promises';
+import { carryBesidesData, expectBesidesData, makeBesidesData, makeLogin } from '../besides-data.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from '../fleet.js';
 import { guarded, needs } from '../requirements.js';
 import { CrashOrders, type Kill } from './crash-orders.js';
@@ -30,8 +31,9 @@ type Side = 'source' | 'destination';
 
 /**
  * Migrates two clusters under writes, and kills at the end of each of the given steps; who was killed is started again
- * at once. In the end no acknowledged write is missing, the source is closed and the destination open. With steps of a
- * reverse among them, the migration is reversed after that, under writes to the destination, and committed back.
+ * at once. In the end no acknowledged write is missing, the source is closed and the destination open, and the
+ * destination has what the source had besides data. With steps of a reverse among them, the migration is reversed after
+ * that, under writes to the destination, and committed back.
  * Servers before 6.0 can neither be closed nor reversed: there the writers stop before the commit, and there are no
  * steps of a reverse.
  * @param isFleet one instance for each shard; otherwise one alone
@@ -41,11 +43,17 @@ export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: 
   const fixture = await open(closers, isFleet);
   const { clusters, client, instances, orders } = fixture;
   await load(clusters.clients.source);
+  await makeBesidesData(clusters.clients.source, clusters.source);
   const writing = closers.use(new Writing(clusters.shoppers.source, documents));
   const of = (all: readonly LeaderStep[]): LeaderStep[] => steps.filter((step) => all.includes(step));
   const reversible = blocks && of(reverseSteps).length > 0;
   await crashAt(fixture, of(beginningSteps), kill, () =>
-    client.start({ ...defaultStart, enableUserWriteBlocking: blocks, reversible }),
+    client.start({
+      ...defaultStart,
+      carry: carryBesidesData(clusters),
+      enableUserWriteBlocking: blocks,
+      reversible,
+    }),
   );
   await untilCanCommit(client);
   if (blocks) expect(await takesWrites(clusters, 'destination')).toBe(false);
@@ -55,6 +63,7 @@ export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: 
   for (const instance of instances) await untilCommitted(instance.client);
   await writing.ended;
   await clusters.expectEqual();
+  await expectBesidesData(clusters.clients.destination, clusters.destination);
   if (blocks) await expectOpen(clusters, 'destination');
   expect([await balancerMode(clusters, 'source'), await balancerMode(clusters, 'destination')]).toEqual([
     'full',
@@ -72,6 +81,7 @@ async function reverseThroughCrashes(
 ): Promise<void> {
   const { clusters, instances, client, orders } = fixture;
   const writing = closers.use(new Writing(clusters.shoppers.destination, 2 * writesMax));
+  await makeLogin(clusters.clients.destination, 'later');
   await crashAt(fixture, steps, kill, () => untilTaken(() => client.reverse()));
   orders[Symbol.dispose]();
   await untilCanCommit(client);
@@ -80,6 +90,7 @@ async function reverseThroughCrashes(
   for (const instance of instances) await untilCommitted(instance.client);
   await writing.ended;
   await clusters.expectEqual();
+  await expectBesidesData(clusters.clients.source, clusters.source, ['first', 'later']);
   await expectOpen(clusters, 'source');
 }
 

@@ -8,7 +8,8 @@ import { isFullRun } from '../requirements.js';
 const groups: readonly (readonly LeaderStep[])[] = [
   ['balancersRecorded', 'collectionsMade'],
   ['sourceBlocked', 'commitSealed'],
-  ['openingDecided'],
+  ['carryPlanned', 'accessCarried'],
+  ['openingDecided', 'settingsCarried'],
   ['destinationOpened'],
   ['clustersSwapped', 'attributesDeferred'],
 ];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
 import { testSeeds } from '../../test/seed.js';
+import { carryBesidesData, expectBesidesData, makeBesidesData } from '../besides-data.js';
 import { Clusters, defaultStart } from '../fleet.js';
 import { isFullRun, needs } from '../requirements.js';
 import { type Phase, phases } from './phases.js';
@@ -20,7 +21,7 @@ export interface KilledPhase {
 
 /**
  * Migrations under writes, each killed several times in one phase, at instants and with victims that the seed decides;
- * they end with equal clusters. CONVOY_TEST_SEED repeats one.
+ * they end with equal clusters, also besides data. CONVOY_TEST_SEED repeats one.
  * @param inFull whether they run with CONVOY_TEST_FULL=1 alone, or without it alone
  */
 export function testKilledPhase({ phase, sourceAccess }: KilledPhase, inFull: boolean): void {
@@ -33,13 +34,14 @@ export function testKilledPhase({ phase, sourceAccess }: KilledPhase, inFull: bo
       const random = new Random(seed);
       await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
       await load(clusters);
+      await makeBesidesData(clusters.clients.source, clusters.source);
       await using fleet = await clusters.startFleet({
         sourceAccess,
         checkpoint_ms: random.pick([100, 1_000]),
         ...settings,
       });
       await using workload = work(clusters, random);
-      await fleet.coordinator.client.start(defaultStart);
+      await fleet.coordinator.client.start({ ...defaultStart, carry: carryBesidesData(clusters) });
       await reach(clusters, fleet);
       for (let kill = 0; kill < size.kills; kill += 1) {
         const victims = await untilInstant(clusters, fleet, random);
@@ -49,6 +51,7 @@ export function testKilledPhase({ phase, sourceAccess }: KilledPhase, inFull: bo
         await Promise.all(victims.map((victim) => victim.restart()));
       }
       await finish(clusters, fleet, workload);
+      await expectBesidesData(clusters.clients.destination, clusters.destination);
     },
   );
 }

@@ -191,7 +191,7 @@ async function readBeside(): Promise<void> {
   ]);
   const started_ms = performance.now();
   // The leader first has to read both clusters.
-  void inventory.refresh().catch(() => undefined);
+  void inventory.refresh(start.carried, latest?.progress.state ?? '').catch(() => undefined);
   showPreflight(reports.reports);
   showActions();
   if (history.history !== null) {

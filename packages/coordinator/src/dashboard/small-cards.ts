@@ -1,8 +1,8 @@
 import type { History, TimelineEntry } from '@convoy/api/contract/history';
-import type { Inventory, InventoryReply } from '@convoy/api/contract/inventory';
+import type { Inventory, InventoryAction, InventoryReply, InventoryTable } from '@convoy/api/contract/inventory';
 import type { FleetLogRecord } from '@convoy/api/contract/log-record';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
-import { byId, field, make, setList, setText } from './dom.js';
+import { byId, field, make, setAttribute, setList, setText } from './dom.js';
 import { showItems } from './findings.js';
 import type { FleetApi } from './fleet-api.js';
 import type { FleetMessage } from './message.js';
@@ -164,43 +164,62 @@ export class LogsCard {
 const refresh_ms = 60_000;
 
 const columns = ['source', 'destination', 'action', 'description'] as const;
+/** What somebody may have to do something about. */
+const undone: ReadonlySet<InventoryAction> = new Set(['leftBehind', 'differs', 'notReadable']);
 
-/** The table of what both clusters have besides data. */
+/** The table of what both clusters have besides data, and that of a reverse where one is possible. */
 export class InventoryCard {
   readonly #card = byId('inventory');
   #readAt_ms = -Infinity;
+  #asked = '';
 
   constructor(private readonly api: FleetApi) {}
 
-  /** Reads it again if it is old. */
-  async refresh(): Promise<void> {
-    if (performance.now() - this.#readAt_ms < refresh_ms) return;
+  /**
+   * Reads it again if it is old, or if it is now another one.
+   * @param carried what a start would carry: with a migration the service knows that by itself
+   * @param state of the migration, which changes what is there
+   */
+  async refresh(carried: readonly string[], state: string): Promise<void> {
+    const query = carried.length === 0 ? '' : `?carry=${carried.join()}`;
+    const asked = `${state} ${query}`;
+    if (asked === this.#asked && performance.now() - this.#readAt_ms < refresh_ms) return;
+    this.#asked = asked;
     this.#readAt_ms = performance.now();
-    const { inventory } = await this.api.readSlowly<InventoryReply>('/api/v1/inventory');
-    this.#show(inventory);
+    const { inventory } = await this.api.readSlowly<InventoryReply>(`/api/v1/inventory${query}`);
+    // An answer to a question of before says nothing any more.
+    if (asked === this.#asked) this.#show(inventory);
   }
 
   #show(inventory: Inventory): void {
+    const { source, destination, reverse } = inventory;
     this.#card.hidden = inventory.rows.length === 0;
-    setText(field(this.#card, 'summary'), inventorySummary(inventory));
-    setText(field(this.#card, 'source-name'), `On ${inventory.source}`);
-    setText(field(this.#card, 'destination-name'), `On ${inventory.destination}`);
-    setList(field(this.#card, 'rows'), inventory.rows, {
-      key: ({ kind, name }) => `${kind} ${name}`,
-      create: (row) => {
-        const { kind, name } = inventoryCells(row);
-        return make(
-          'tr',
-          {},
-          make('td', {}, kind),
-          make('th', { scope: 'row', class: 'name', title: name }, name),
-          ...columns.map((column) => make('td', { 'data-field': column })),
-        );
-      },
-      update: (element, row) => {
-        const cells = inventoryCells(row);
-        for (const column of columns) setText(field(element, column), cells[column]);
-      },
-    });
+    showTable(field(this.#card, 'forward'), inventory, source, destination);
+    field(this.#card, 'back').hidden = reverse === null;
+    if (reverse !== null) showTable(field(this.#card, 'back'), reverse, destination, source);
   }
+}
+
+function showTable(part: HTMLElement, table: InventoryTable, source: string, destination: string): void {
+  setText(field(part, 'summary'), inventorySummary(table));
+  setText(field(part, 'source-name'), `On ${source}`);
+  setText(field(part, 'destination-name'), `On ${destination}`);
+  setList(field(part, 'rows'), table.rows, {
+    key: ({ kind, name }) => `${kind} ${name}`,
+    create: (row) => {
+      const { kind, name } = inventoryCells(row);
+      return make(
+        'tr',
+        {},
+        make('td', {}, kind),
+        make('th', { scope: 'row', class: 'name', title: name }, name),
+        ...columns.map((column) => make('td', { 'data-field': column })),
+      );
+    },
+    update: (element, row) => {
+      const cells = inventoryCells(row);
+      for (const column of columns) setText(field(element, column), cells[column]);
+      setAttribute(element, 'data-tone', undone.has(row.action) ? 'warning' : null);
+    },
+  });
 }

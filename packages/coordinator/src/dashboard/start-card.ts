@@ -74,6 +74,11 @@ export class StartCard {
     if (isPossible && this.#source === null && !this.#isReading) void this.#readSource();
   }
 
+  /** What the form would have carried; nothing while no start is possible. */
+  get carried(): readonly CarriedKind[] {
+    return this.#card.hidden ? [] : carriedKinds.filter((kind) => this.#input(kind).checked);
+  }
+
   get #json(): HTMLTextAreaElement {
     return field(this.#card, 'json') as HTMLTextAreaElement;
   }

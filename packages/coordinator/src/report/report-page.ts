@@ -1,8 +1,9 @@
 import type { HistoryPoint, TimelineEntry } from '@convoy/api/contract/history';
+import type { InventoryTable } from '@convoy/api/contract/inventory';
 import type { MigrationReport } from '@convoy/api/contract/migration-report';
 import { bothNames } from '@convoy/api/contract/namespace-remap';
 import { type ChartSeries, levelSeries, rateSeries } from '../dashboard/views/chart-series.js';
-import { inventoryCells } from '../dashboard/views/inventory-view.js';
+import { inventoryCells, inventorySummary } from '../dashboard/views/inventory-view.js';
 import { byteRateText, bytesText, countText, durationText, eventRateText } from '../dashboard/views/quantity.js';
 
 const style = `
@@ -18,6 +19,7 @@ dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
 dt { color: var(--soft); font-size: 0.85rem; } dd { margin: 0; font-weight: 600; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
  th, td { text-align: left; padding: 0.25rem 0.5rem; border-bottom: 1px solid var(--rule); }
+.wide { overflow-x: auto; } .wide td:last-child { min-width: 14rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } td { overflow-wrap: anywhere; }
 svg { width: 100%; height: auto; margin: 0.5rem 0; } svg path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
 svg text { fill: var(--soft); font-size: 12px; } .none { color: var(--soft); }
@@ -103,16 +105,22 @@ function handOver(times: MigrationReport['handOver']): string {
 
 function inventory(found: MigrationReport['inventory']): string {
   if (found === null || found.rows.length === 0) return '';
-  const rows = found.rows.map((row) => {
-    const { kind, name, source, destination, action, description } = inventoryCells(row);
-    const cells = [kind, name, source, destination, `${action}. ${description}`];
-    return `<tr>${cells.map((cell) => markup`<td>${cell}</td>`).join('')}</tr>`;
+  const { source, destination, reverse } = found;
+  const back = reverse === null ? '' : `<h3>In a reverse</h3>\n${inventoryTable(reverse, destination, source)}`;
+  return `<h2>Besides data</h2>\n${inventoryTable(found, source, destination)}${back}`;
+}
+
+function inventoryTable(table: InventoryTable, source: string, destination: string): string {
+  const rows = table.rows.map((row) => {
+    const cells = inventoryCells(row);
+    const done = `${cells.action}. ${cells.description}`;
+    const all = [cells.kind, cells.name, cells.source, cells.destination, done];
+    return `<tr>${all.map((cell) => markup`<td>${cell}</td>`).join('')}</tr>`;
   });
-  const more = found.unlisted === 0 ? '' : markup`<p class="none">And ${countText(found.unlisted)} more.</p>`;
-  const heads = ['What', 'Name', `On ${found.source}`, `On ${found.destination}`, 'What Convoy does'];
-  return `<h2>Besides data</h2>
-<table><thead><tr>${heads.map((head) => markup`<th>${head}</th>`).join('')}</tr></thead>
-<tbody>${rows.join('\n')}</tbody></table>${more}`;
+  const heads = ['What', 'Name', `On ${source}`, `On ${destination}`, 'What Convoy does'];
+  return `${markup`<p>${inventorySummary(table)}</p>`}
+<div class="wide"><table><thead><tr>${heads.map((head) => markup`<th>${head}</th>`).join('')}</tr></thead>
+<tbody>${rows.join('\n')}</tbody></table></div>`;
 }
 
 function timeline(entries: readonly TimelineEntry[]): string {

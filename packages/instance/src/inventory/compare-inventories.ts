@@ -212,7 +212,7 @@ function describe({ kind, action, source }: Compared, choice: CarryChoice): stri
         : `It stays behind: ${others}${byHand[kind]}.`;
     case 'differs':
       return kind === 'users' || kind === 'roles'
-        ? 'Nothing: the destination has another one of this name, which Convoy never changes. Compare both.'
+        ? 'The destination has another one of this name, which Convoy never changes: compare both.'
         : `The destination has another value: ${others}${byHand[kind]}.`;
     case 'notReadable':
       return '';

@@ -32,7 +32,16 @@ export class ConfigStore {
 
   /** Changes or inserts the document of this `_id`. */
   async set(collection: string, id: Value, fields: Doc): Promise<void> {
-    const statement = doc(['q', doc(['_id', id])], ['u', doc(['$set', fields])], ['upsert', true]);
+    await this.#update(collection, id, doc(['$set', fields]));
+  }
+
+  /** Takes a field out of the document of this `_id`. */
+  async unset(collection: string, id: Value, field: string): Promise<void> {
+    await this.#update(collection, id, doc(['$unset', doc([field, ''])]));
+  }
+
+  async #update(collection: string, id: Value, update: Doc): Promise<void> {
+    const statement = doc(['q', doc(['_id', id])], ['u', update], ['upsert', true]);
     await this.#write('update', collection, 'updates', [encodeDocument(statement)]);
   }
 

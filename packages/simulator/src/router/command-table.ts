@@ -16,6 +16,7 @@ import { findCommand } from './read/find-command.js';
 import { getMoreCommand, killCursorsCommand } from './read/router-cursors.js';
 import type { RouterContext } from './router-context.js';
 import { type Balancer, balancerCollectionStatus } from './sharding/balancer.js';
+import { configureBalancingCommand } from './sharding/balancer-settings.js';
 import * as chunks from './sharding/chunk-commands.js';
 import type { Migration } from './sharding/chunk-migration.js';
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
@@ -128,6 +129,7 @@ function shardingCommands(
     ['addShardToZone', addShardToZoneCommand],
     ['removeShardFromZone', removeShardFromZoneCommand],
     ['updateZoneKeyRange', updateZoneKeyRangeCommand],
+    ['configureCollectionBalancing', configureBalancingCommand],
     ['balancerStart', () => balancer.start()],
     ['balancerStop', () => balancer.stop()],
     ['balancerStatus', () => balancer.status()],
@@ -143,7 +145,6 @@ const unsimulatedCommands: readonly string[] = [
   'abortUnshardCollection',
   'analyzeShardKey',
   'bulkWrite',
-  'configureCollectionBalancing',
   'connPoolStats',
   'explain',
   'fsync',

@@ -1,5 +1,6 @@
+import type { Inventory } from '@convoy/api/contract/inventory';
 import { expect, it } from 'vitest';
-import { preflightLines } from '../../../src/progress-view/preflight-lines.js';
+import { inventoryLines, preflightLines } from '../../../src/progress-view/preflight-lines.js';
 
 it('shows every check with its result as a word, failed ones first and again at the end', () => {
   const lines = preflightLines({
@@ -65,4 +66,34 @@ it('lists the names that a check counts only when asked, and otherwise says how 
     '',
     closing,
   ]);
+});
+
+it('shows what the clusters have besides data as a table, with what to do; only verbose shows what needs nothing', () => {
+  const row = { kind: 'users', source: 'roles desk@shop', destination: null } as const;
+  const inventory = {
+    at_ms: 0,
+    source: 'cluster0',
+    destination: 'cluster1',
+    carry: [],
+    rows: [
+      { ...row, name: 'a@shop', action: 'leftBehind', description: 'It stays behind: create them.' },
+      { ...row, name: 'b@shop', action: 'differs', description: 'The destination has another one.' },
+      { ...row, name: 'c@shop', action: 'equal', description: 'Nothing: both clusters have it.' },
+    ],
+    unlisted: 0,
+    reverse: null,
+  } satisfies Inventory;
+  expect(inventoryLines(inventory)).toEqual([
+    'Besides data: ▲ 1 left behind, 1 different.',
+    'What   Name    On cluster0      On cluster1  What Convoy does',
+    'Users  a@shop  roles desk@shop  –            left behind',
+    '  It stays behind: create them.',
+    'Users  b@shop  roles desk@shop  –            differs',
+    '  The destination has another one.',
+    '',
+  ]);
+  expect(inventoryLines(inventory, { verbose: true })).toContain(
+    'Users  c@shop  roles desk@shop  –            on both',
+  );
+  expect(inventoryLines(null)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import type { Inventory, InventoryAction, InventoryKind, InventoryRow } from '@convoy/api/contract/inventory';
+import type { InventoryAction, InventoryKind, InventoryRow, InventoryTable } from '@convoy/api/contract/inventory';
 import { countText } from './quantity.js';
 
 /** Names of the kinds for people. */
@@ -50,14 +50,14 @@ export function inventoryCells({ kind, name, source, destination, action, descri
 }
 
 /** What an inventory says in one line: first what stays behind. */
-export function inventorySummary({ rows, unlisted }: Inventory): string {
+export function inventorySummary({ rows, unlisted }: InventoryTable): string {
   const count = (action: InventoryRow['action']): number => rows.filter((row) => row.action === action).length;
   const left = count('leftBehind');
   const parts = [
     ...(left === 0 ? ['✓ Nothing that is known of stays behind'] : [`▲ ${countText(left)} left behind`]),
     ...(count('differs') === 0 ? [] : [`${countText(count('differs'))} different`]),
     ...(count('carried') === 0 ? [] : [`${countText(count('carried'))} carried at the commit`]),
-    ...(count('notReadable') === 0 ? [] : [`${countText(count('notReadable'))} kinds not readable`]),
+    ...(count('notReadable') === 0 ? [] : [`${countText(count('notReadable'))} not readable`]),
     ...(unlisted === 0 ? [] : [`${countText(unlisted)} without a row`]),
   ];
   return `${parts.join(', ')}.`;

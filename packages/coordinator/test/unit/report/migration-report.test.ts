@@ -146,6 +146,51 @@ describe('the page of a report', () => {
     expect(page).not.toMatch(/<script|<link|<img|url\(|https?:/);
   });
 
+  it('lists what the clusters have besides data, with the outcome and in both directions', () => {
+    const table = {
+      rows: [
+        {
+          kind: 'users',
+          name: 'clerk@shop',
+          source: 'roles <desk>',
+          destination: null,
+          action: 'leftBehind',
+          description: 'It stays behind.',
+        },
+      ],
+      unlisted: 2,
+    } as const;
+    const inventory = {
+      at_ms: 0,
+      source: 'cluster0',
+      destination: 'cluster1',
+      carry: [],
+      ...table,
+      rows: [...table.rows],
+    };
+    const page = reportPage(migrationReport(facts({}, { inventory: { ...inventory, reverse: null } })));
+    const row =
+      '<tr><td>Users</td><td>clerk@shop</td><td>roles &lt;desk&gt;</td><td>–</td>' +
+      '<td>left behind. It stays behind.</td></tr>';
+    expect(page).toContain(row);
+    expect(page).toContain('▲ 1 left behind, 2 without a row.');
+    expect(page).toMatch(/<th>On cluster0<\/th><th>On cluster1<\/th>/);
+    expect(page).not.toContain('In a reverse');
+    const reverse = { rows: [], unlisted: 0 };
+    const both = reportPage(migrationReport(facts({}, { inventory: { ...inventory, reverse } })));
+    expect(both).toContain('In a reverse');
+    expect(both).toMatch(/<th>On cluster1<\/th><th>On cluster0<\/th>/);
+    expect(reportPage(migrationReport(facts({})))).not.toContain('Besides data');
+  });
+
+  it('has the times with which consumers of change streams go over', () => {
+    const at = '2026-11-29T22:00:00Z';
+    const handOver = { source: { t: 7, i: 1, at }, destination: { t: 9, i: 2, at } };
+    const page = reportPage(migrationReport(facts({ state: 'COMMITTED', handOver })));
+    expect(page).toContain(`<dt>The source is complete up to</dt><dd>Timestamp(7, 1), ${at}</dd>`);
+    expect(page).toContain(`<dt>Begin on the destination at</dt><dd>Timestamp(9, 2), ${at}</dd>`);
+  });
+
   it('draws rates, or says that there is too little to draw', () => {
     const page = reportPage(migrationReport(facts({ state: 'RUNNING' })));
     expect(page).toContain('Copied per second');

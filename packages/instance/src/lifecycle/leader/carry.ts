@@ -191,13 +191,18 @@ export function inventoryOfMigration(
   };
 }
 
-/** While a migration holds the balancers, their settings say nothing about what an operator wants. */
+/**
+ * While a migration holds the balancers, their settings say nothing about what an operator wants. It holds the
+ * destination's as long as it can be reversed.
+ */
 function formerBalancers(record: MigrationRecord): InventoryOf['former'] {
-  const { balancers } = record;
-  if (balancers === null || isOpeningDecided(record)) return null;
+  const { balancers, reversal } = record;
+  if (balancers === null) return null;
   const of = (side: 'source' | 'destination') => ({
     isOn: balancers[side],
     isMergerOff: balancers.autoMergersOff?.[side] === true,
   });
+  if (isOpeningDecided(record))
+    return { source: null, destination: reversal && !reversal.isOver ? of('destination') : null };
   return { source: keepsBalancer(record) ? null : of('source'), destination: of('destination') };
 }

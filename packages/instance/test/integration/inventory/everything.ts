@@ -1,7 +1,10 @@
 import type { Inventory, InventoryAction, InventoryKind } from '@convoy/api/contract/inventory';
+import { loginAs } from '@convoy/testbed/cluster/access-control';
 import { serversOf } from '@convoy/testbed/cluster/servers-of';
-import { type Binary, type Document, MongoClient } from 'mongodb';
-import type { Side } from '../contract/fixture.js';
+import { type Binary, Code, type Document, MongoClient } from 'mongodb';
+import { expect } from 'vitest';
+import type { Shape, Side } from '../contract/fixture.js';
+import type { ServedInstance } from '../contract/served-instance.js';
 
 /** Whether both sides are real servers: simulated ones lack query settings and most cluster parameters. */
 export const isReal = (['source', 'destination'] as const).every((side) => serversOf(side).kind !== 'simulator');
@@ -21,7 +24,11 @@ export async function makeAccess({ client }: Side): Promise<void> {
   const write = { resource: { db: 'shop', collection: 'orders' }, actions: ['insert', 'remove'] };
   await client.db('shop').command({ createRole: 'reader', privileges: [find], roles: [] });
   await client.db('shop').command({ createRole: 'desk', privileges: [write], roles: ['reader'] });
-  await client.db('shop').command({ createUser: 'clerk', pwd: password, roles: ['desk'] });
+  // Simulated users have neither.
+  const more = isReal
+    ? { customData: { till: 7 }, authenticationRestrictions: [{ clientSource: ['127.0.0.1', '::1'] }] }
+    : {};
+  await client.db('shop').command({ createUser: 'clerk', pwd: password, roles: ['desk'], ...more });
   await client.db('admin').command({
     createUser: 'shop-app',
     pwd: password,
@@ -117,19 +124,45 @@ export async function makeSettings({ client }: Side): Promise<void> {
   });
 }
 
-/** Settings of the balancer that only sharded clusters have, and only real servers all of. */
+/** Hours of the day in which the balancer may work: not now, nor in the next hours. */
+function otherHours(): { start: string; stop: string } {
+  const at = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toTimeString().slice(0, 5);
+  return { start: at(10), stop: at(11) };
+}
+
+/**
+ * Settings of a balancer, of the whole cluster and of a collection, that only sharded clusters have. It is on, but not
+ * at this time of the day.
+ */
 export async function makeBalancing({ client }: Side): Promise<void> {
+  const admin = client.db('admin');
   const settings = client.db('config').collection<{ _id: string }>('settings');
-  await settings.updateOne({ _id: 'chunksize' }, { $set: { value: 64 } }, { upsert: true });
-  await settings.updateOne(
-    { _id: 'balancer' },
-    { $set: { activeWindow: { start: '00:00', stop: '23:59' } } },
-    { upsert: true },
-  );
-  if (!isReal) return;
-  await client
-    .db('admin')
-    .command({ configureCollectionBalancing: 'shop.items', chunkSize: 32, enableAutoMerger: false });
+  const set = (id: string, fields: Document): Promise<unknown> =>
+    settings.updateOne({ _id: id }, { $set: fields }, { upsert: true });
+  await set('chunksize', { value: 64 });
+  await set('balancer', { activeWindow: otherHours() });
+  await admin.command({ balancerStart: 1 });
+  await set('automerge', { enabled: false });
+  await admin.command({ configureCollectionBalancing: 'shop.items', chunkSize: 32, enableAutoMerger: false });
+}
+
+/** A server of a cluster that keeps `shop`: a replica set, or a shard. */
+async function serverOf({ client, connectionString }: Side): Promise<MongoClient> {
+  const isSharded = (await client.db('admin').command({ hello: 1 })).msg === 'isdbgrid';
+  if (!isSharded) return new MongoClient(loginAs(connectionString, 'root'));
+  const shop = await client
+    .db('config')
+    .collection<{ _id: string; primary: string }>('databases')
+    .findOne({ _id: 'shop' });
+  const { shards } = await client.db('admin').command({ listShards: 1 });
+  const { host = '' } = (shards as { _id: string; host?: string }[]).find(({ _id }) => _id === shop?.primary) ?? {};
+  return new MongoClient(loginAs(`mongodb://${host.split('/').at(-1) ?? ''}/?directConnection=true`, 'root'));
+}
+
+/** The profiler of a database, which real servers alone have. */
+export async function makeProfiler(side: Side): Promise<void> {
+  await using server = await serverOf(side);
+  await server.db('shop').command({ profile: 1, slowms: 100_000 });
 }
 
 /** What a migration always takes along. */
@@ -137,13 +170,69 @@ export async function makeMigrated({ client }: Side): Promise<void> {
   const shop = client.db('shop');
   await shop.createCollection('watched', { changeStreamPreAndPostImages: { enabled: true } });
   await shop.createCollection('checked', { validator: { n: { $gt: 0 } }, validationAction: 'warn' });
+  const functions = shop.collection<{ _id: string; value: Code }>('system.js');
+  await functions.insertOne({ _id: 'double', value: new Code('function (x) { return 2 * x; }') });
 }
 
-/** Rows as `kind name: action`, without those of the test's own users and of primaries. */
+/** Everything that an inventory lists, on a source with documents in `shop.orders`. */
+export async function makeEverything(side: Side, shape: Shape, documents: number): Promise<void> {
+  if (shape === 'replicaSet') {
+    await side.client.db('shop').collection('orders').insertOne({ n: 1 });
+    await side.client.db('local').collection('notes').insertOne({ n: 1 });
+  } else {
+    await makeZones(side, await side.shardIds(), documents);
+    await makeBalancing(side);
+  }
+  await makeMigrated(side);
+  await makeAccess(side);
+  await makeSettings(side);
+  if (isReal) await makeProfiler(side);
+}
+
+/** Rows as `kind name: action`, without those of the test's own users. */
 export function actionsOf({ rows }: Pick<Inventory, 'rows'>): string[] {
-  const isOwn = (kind: InventoryKind, name: string): boolean =>
-    kind === 'primaries' || (kind === 'users' && /^(root|shopper)@admin$/.test(name));
+  const isOwn = (kind: InventoryKind, name: string): boolean => kind === 'users' && /^(root|shopper)@admin$/.test(name);
   return rows.flatMap(({ kind, name, action }): string[] =>
-    isOwn(kind, name) ? [] : [`${kind} ${name.replace(/ [0-9A-F]{16}$/, '')}: ${action satisfies InventoryAction}`],
+    isOwn(kind, name)
+      ? []
+      : [`${kind} ${name.replace(/ [0-9A-F]{16}$| on .*/, '')}: ${action satisfies InventoryAction}`],
   );
 }
+
+/** The table of an instance: it answers for both clusters in their present roles. */
+export async function inventoryOf(instance: ServedInstance, query = ''): Promise<Inventory> {
+  const { status, body } = await instance.request('GET', `/api/v1/inventory${query}`);
+  expect({ status, success: body.success as unknown }).toEqual({ status: 200, success: true });
+  return body.inventory as Inventory;
+}
+
+/** Rows of one outcome, as `actionsOf` has them. */
+export const as = (action: InventoryAction, names: readonly string[]): string[] =>
+  names.map((name) => `${name}: ${action}`);
+
+const onReal = (names: readonly string[]): readonly string[] => (isReal ? names : []);
+
+/** What `carry` takes along of `makeEverything`, by the names of its rows and in their order. */
+export const carried = {
+  sharded: ['zones shop.orders', 'zones zone EU', 'zones zone US', 'balancing shop.items'],
+  users: ['users auditor@admin', 'users clerk@shop', 'users shop-app@admin'],
+  roles: ['roles desk@shop', 'roles reader@shop'],
+  settings: [
+    'defaultConcerns defaultReadConcern',
+    'defaultConcerns defaultWriteConcern',
+    ...onReal(['clusterParameters changeStreamOptions']),
+    'clusterParameters defaultMaxTimeMS',
+    ...onReal(['querySettings shop.orders']),
+  ],
+} as const;
+
+/** What no commit takes along, of a sharded source and of a replica set. */
+export const listed = {
+  ownCollections: ['ownCollections admin.notes', 'ownCollections config.notes'],
+  balancer: ['balancer activeWindow'],
+  ofCluster: ['chunkSize chunksize', 'autoMerger automerge'],
+  profiler: onReal(['profiler shop']),
+} as const;
+
+/** What every migration takes along with its collections. */
+export const migrated = ['functions shop.system.js', 'preImages shop.watched', 'validators shop.checked'] as const;

@@ -1,8 +1,12 @@
+import { Long } from 'bson';
 import { scanPath } from '../../bson/scan.js';
 import { decodeDocument } from '../../bson/decode.js';
 import type { Doc, Value } from '../../bson/value.js';
-import { doc, docOf, isTrue, textOrEmpty } from '../../node/doc-fields.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { doc, docOf, isTrue, numberOf, requiredText, textOrEmpty } from '../../node/doc-fields.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import type { ShardAccess } from '../../shard/shard-access.js';
+import type { RouterContext } from '../router-context.js';
 
 /** What `config.settings` holds about the balancer. Clients may write it themselves. */
 interface BalancerSettings {
@@ -36,6 +40,27 @@ export function balancerSettings(config: ConfigDatabase): BalancerSettings {
 export function isExempt(config: ConfigDatabase, namespace: string): boolean {
   const bytes = config.findByKey('config.collections', doc(['_id', namespace]));
   return bytes !== undefined && scanPath(bytes, 'noBalance') === true;
+}
+
+/**
+ * `configureCollectionBalancing`: a collection's own chunk size, in MB and 0 for that of the cluster, and its AutoMerger.
+ * The simulated balancer reads neither.
+ * @throws CommandError 118 for a collection that is not sharded, 115 for a defragmentation
+ */
+export async function configureBalancingCommand({ catalog }: RouterContext, request: CommandRequest): Promise<Doc> {
+  const { name, body } = request;
+  const namespace = requiredText(body, name);
+  if (isTrue(body.get('defragmentCollection'))) throw unsimulated(`${name} with defragmentCollection`);
+  if (catalog.collection(namespace) === undefined)
+    throw new CommandError(118, 'NamespaceNotSharded', `Expected collection ${namespace} to be sharded`);
+  const megabytes = numberOf(body.get('chunkSize'));
+  const autoMerger = body.get('enableAutoMerger');
+  if (megabytes === 0) await catalog.store.unset('collections', namespace, 'maxChunkSizeBytes');
+  else if (megabytes !== undefined)
+    await catalog.store.set('collections', namespace, doc(['maxChunkSizeBytes', Long.fromNumber(megabytes * 2 ** 20)]));
+  if (typeof autoMerger === 'boolean')
+    await catalog.store.set('collections', namespace, doc(['enableAutoMerge', autoMerger]));
+  return new Map();
 }
 
 /** True before 6.0 while large chunks are split automatically. */

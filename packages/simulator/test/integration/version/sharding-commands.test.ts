@@ -96,9 +96,25 @@ describe('reshardCollection', () => {
 });
 
 describe('balancing settings and reports', () => {
+  it('keeps the chunk size and the AutoMerger of a sharded collection', async () => {
+    const { admin, client } = await clusterOf('8.0');
+    const entry = () =>
+      client.db('config').collection<Document & { _id: string }>('collections').findOne({ _id: 'shop.orders' });
+    const configure = (settings: object) => admin.command({ configureCollectionBalancing: 'shop.orders', ...settings });
+    await configure({ chunkSize: 32, enableAutoMerger: false });
+    const configured = await entry();
+    expect(Number(configured?.['maxChunkSizeBytes'])).toBe(32 * 2 ** 20);
+    expect(configured?.['enableAutoMerge']).toBe(false);
+    await configure({ chunkSize: 0 });
+    expect(await entry()).not.toHaveProperty('maxChunkSizeBytes');
+    expect(await entry()).toMatchObject({ enableAutoMerge: false });
+    await expect(configure({ defragmentCollection: true })).rejects.toMatchObject({ code: 115 });
+    await expect(admin.command({ configureCollectionBalancing: 'shop.none' })).rejects.toMatchObject({ code: 118 });
+  });
+
   it('refuses by name what is not simulated, and does not know it in releases before it', async () => {
     const { admin } = await clusterOf('8.0');
-    for (const name of ['abortMoveCollection', 'configureCollectionBalancing', 'mergeAllChunksOnShard', 'moveRange'])
+    for (const name of ['abortMoveCollection', 'mergeAllChunksOnShard', 'moveRange'])
       await expect(admin.command({ [name]: 'shop.items' })).rejects.toMatchObject({
         code: 115,
         message: `${name} is not part of this simulation`,
