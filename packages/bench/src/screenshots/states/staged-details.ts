@@ -120,3 +120,56 @@ function historyOf(now_ms: number, count: number, totalBytes: number, part: numb
     entriesDropped: 0,
   };
 }
+
+type Inventory = NonNullable<PublishedDetails['inventory']['inventory']>;
+type Row = Inventory['rows'][number];
+
+/** What two clusters have besides data: rows of every length and outcome, and of a reverse where one is possible. */
+export function stagedInventory(at_ms: number, reverses: boolean): Inventory {
+  const row = (kind: Row['kind'], name: string, action: Row['action'], more: Partial<Row> = {}): Row => ({
+    kind,
+    name,
+    source: 'roles readWrite@shop, desk@shop, reader@billing',
+    destination: action === 'equal' ? 'roles readWrite@shop, desk@shop, reader@billing' : null,
+    action,
+    description: 'Nothing: both clusters have it.',
+    ...more,
+  });
+  const byHand = 'It stays behind: start with usersAndRoles in carry, or create them with new passwords.';
+  const rows = [
+    row('profiler', '', 'notReadable', {
+      source: null,
+      destination: 'not readable',
+      description: 'On cluster1: Each shard has its own, which routers do not show.',
+    }),
+    row('zones', 'shop.orders', 'equal', { source: '12 ranges of EU, US', destination: '12 ranges of EU, US' }),
+    row('balancing', 'analytics.collection_with_a_name_that_is_rather_long', 'carried', {
+      source: 'not balanced, chunks of 32 MB, no AutoMerger',
+      description: 'The commit carries it.',
+    }),
+    row('users', 'clerk@shop', 'leftBehind', { description: byHand }),
+    row('users', 'auditor@admin', 'differs', {
+      destination: 'roles read@shop',
+      description: 'The destination has another one of this name, which Convoy never changes: compare both.',
+    }),
+    row('ownCollections', 'admin.notes', 'leftBehind', {
+      source: 'collection',
+      description: 'It stays behind: copy them with mongodump and mongorestore.',
+    }),
+    row('primaries', 'shop', 'own', {
+      source: 'rs0',
+      destination: 'shard-a',
+      description: 'Nothing: each cluster has its own.',
+    }),
+  ];
+  const back = rows.slice(0, 3).map((one) => ({ ...one, source: one.destination, destination: one.source }));
+  return {
+    at_ms,
+    source: 'cluster0',
+    destination: 'cluster1',
+    carry: ['balancing'],
+    rows,
+    unlisted: 0,
+    reverse: reverses ? { rows: back, unlisted: 0 } : null,
+  };
+}

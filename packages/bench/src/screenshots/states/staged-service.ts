@@ -8,7 +8,7 @@ import { FleetDirector } from '@convoy/coordinator/director/fleet-director';
 import { MemoryOutbox } from '@convoy/coordinator/notifications/outbox';
 import { createCoordinatorApp } from '@convoy/coordinator/server/coordinator-app';
 import { createLogger } from '@convoy/instance/logging/logger';
-import { stagedDetails, stagedPreflight } from './staged-details.js';
+import { stagedDetails, stagedInventory, stagedPreflight } from './staged-details.js';
 import type { StagedState } from './staged-states.js';
 
 type Listing = PublishedDetails['sourceListing'];
@@ -141,7 +141,10 @@ function stagedConsole({ source, reports, silent = [] }: StagedState): FleetCons
     ask: (topic: QuestionTopic, { id, request }: StartQuestion) => {
       const common = { questionId: id, at_ms: Date.now(), failure: null };
       if (topic === 'sourceListing') details.sourceListing = { ...common, ...stagedListing(source) };
-      else details.startCheck = { ...common, report: stagedReport(request.verification.enabled) };
+      else if (topic === 'inventory') {
+        const reverses = first?.state === 'COMMITTED';
+        details.inventory = { ...common, inventory: stagedInventory(common.at_ms, reverses) };
+      } else details.startCheck = { ...common, report: stagedReport(request.verification.enabled) };
       return Promise.resolve();
     },
     async *details<Topic extends DetailTopic>(topic: Topic): AsyncGenerator<[string, PublishedDetails[Topic]]> {
@@ -188,5 +191,6 @@ async function untilShown(page: Page, { meets, reports }: StagedState): Promise<
     await page.locator('#start .findings li').first().waitFor();
     await page.locator('#start [data-field="listed"]', { hasText: 'databases' }).waitFor({ state: 'attached' });
   }
+  if (reports.length > 0) await page.locator('#inventory tbody tr').first().waitFor();
   if (reports.some(({ step }) => step !== null)) await page.locator('#timeline li').first().waitFor();
 }

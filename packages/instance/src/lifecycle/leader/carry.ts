@@ -200,7 +200,8 @@ function formerBalancers(record: MigrationRecord): InventoryOf['former'] {
   if (balancers === null) return null;
   const of = (side: 'source' | 'destination') => ({
     isOn: balancers[side],
-    isMergerOff: balancers.autoMergersOff?.[side] === true,
+    // Who stops a balancer turns off its AutoMerger as well: that says nothing about what is wanted.
+    isMergerOff: balancers[side] && balancers.autoMergersOff?.[side] === true,
   });
   if (isOpeningDecided(record))
     return { source: null, destination: reversal && !reversal.isOver ? of('destination') : null };
