@@ -182,8 +182,11 @@ async function expectReport(browser: Browser, page: Page): Promise<void> {
   expect(await shown.locator('tr', { hasText: 'clerk@shop' }).textContent()).toContain('left behind');
   expect(await shown.locator('dt', { hasText: 'Begin on the destination at' }).count()).toBe(1);
   expect(await shown.locator('dl div', { hasText: 'Ended' }).locator('dd').textContent()).toMatch(/ UTC$/);
-  expect(await seriousFindings(shown)).toEqual([]);
-  expect(await overflow(shown)).toBeLessThanOrEqual(0);
+  for (const width of [1280, 390]) {
+    await shown.setViewportSize({ width, height: 900 });
+    expect(await seriousFindings(shown), `at ${width} px`).toEqual([]);
+    expect(await overflow(shown), `at ${width} px`).toBeLessThanOrEqual(0);
+  }
   await shown.close();
 }
 

@@ -163,7 +163,8 @@ export class LogsCard {
 /** The clusters change slowly, and each reading takes commands on both. */
 const refresh_ms = 60_000;
 
-const columns = ['source', 'destination', 'action', 'description'] as const;
+/** The outcome first: a phone shows three columns. */
+const columns = ['action', 'source', 'destination', 'description'] as const;
 /** What somebody may have to do something about. */
 const undone: ReadonlySet<InventoryAction> = new Set(['leftBehind', 'differs', 'notReadable']);
 

@@ -19,7 +19,7 @@ dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
 dt { color: var(--soft); font-size: 0.85rem; } dd { margin: 0; font-weight: 600; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
  th, td { text-align: left; padding: 0.25rem 0.5rem; border-bottom: 1px solid var(--rule); }
-.wide { overflow-x: auto; } .wide td:last-child { min-width: 14rem; }
+.wide { overflow-x: auto; } .besides td:last-child { min-width: 14rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } td { overflow-wrap: anywhere; }
 svg { width: 100%; height: auto; margin: 0.5rem 0; } svg path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
 svg text { fill: var(--soft); font-size: 12px; } .none { color: var(--soft); }
@@ -80,8 +80,8 @@ function collections({ rows, others }: MigrationReport['collections']): string {
     `${cell(bytesText(row.copiedBytes))}${cell(bytesText(row.totalBytes))}</tr>`;
   const rest = others.collections === 0 ? '' : line(`${countText(others.collections)} others`, others);
   return `<h2>Collections</h2>
-<table><thead><tr><th>Namespace</th>${['Documents', 'Copied', 'Estimated size'].map(headOf).join('')}</tr></thead>
-<tbody>${rows.map((row) => line(bothNames(row.namespace, row.destination), row)).join('\n')}${rest}</tbody></table>`;
+<div class="wide" tabindex="0"><table><thead><tr><th>Namespace</th>${['Documents', 'Copied', 'Estimated size'].map(headOf).join('')}</tr></thead>
+<tbody>${rows.map((row) => line(bothNames(row.namespace, row.destination), row)).join('\n')}${rest}</tbody></table></div>`;
 }
 
 function warnings({ warnings: present, commitBlockers }: MigrationReport): string {
@@ -119,7 +119,7 @@ function inventoryTable(table: InventoryTable, source: string, destination: stri
   });
   const heads = ['What', 'Name', `On ${source}`, `On ${destination}`, 'What Convoy does'];
   return `${markup`<p>${inventorySummary(table)}</p>`}
-<div class="wide"><table><thead><tr>${heads.map((head) => markup`<th>${head}</th>`).join('')}</tr></thead>
+<div class="wide besides" tabindex="0"><table><thead><tr>${heads.map((head) => markup`<th>${head}</th>`).join('')}</tr></thead>
 <tbody>${rows.join('\n')}</tbody></table></div>`;
 }
 
