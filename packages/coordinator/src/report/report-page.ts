@@ -80,8 +80,10 @@ function collections({ rows, others }: MigrationReport['collections']): string {
     `${cell(bytesText(row.copiedBytes))}${cell(bytesText(row.totalBytes))}</tr>`;
   const rest = others.collections === 0 ? '' : line(`${countText(others.collections)} others`, others);
   return `<h2>Collections</h2>
-<div class="wide" tabindex="0"><table><thead><tr><th>Namespace</th>${['Documents', 'Copied', 'Estimated size'].map(headOf).join('')}</tr></thead>
-<tbody>${rows.map((row) => line(bothNames(row.namespace, row.destination), row)).join('\n')}${rest}</tbody></table></div>`;
+<div class="wide" tabindex="0"><table>
+<thead><tr><th>Namespace</th>${['Documents', 'Copied', 'Estimated size'].map(headOf).join('')}</tr></thead>
+<tbody>${rows.map((row) => line(bothNames(row.namespace, row.destination), row)).join('\n')}${rest}</tbody>
+</table></div>`;
 }
 
 function warnings({ warnings: present, commitBlockers }: MigrationReport): string {
@@ -119,7 +121,8 @@ function inventoryTable(table: InventoryTable, source: string, destination: stri
   });
   const heads = ['What', 'Name', `On ${source}`, `On ${destination}`, 'What Convoy does'];
   return `${markup`<p>${inventorySummary(table)}</p>`}
-<div class="wide besides" tabindex="0"><table><thead><tr>${heads.map((head) => markup`<th>${head}</th>`).join('')}</tr></thead>
+<div class="wide besides" tabindex="0"><table>
+<thead><tr>${heads.map((head) => markup`<th>${head}</th>`).join('')}</tr></thead>
 <tbody>${rows.join('\n')}</tbody></table></div>`;
 }
 

@@ -68,7 +68,7 @@ it('lists the names that a check counts only when asked, and otherwise says how 
   ]);
 });
 
-it('shows what the clusters have besides data as a table, with what to do; only verbose shows what needs nothing', () => {
+it('shows what the clusters have besides data, with what to do; verbose shows also what needs nothing', () => {
   const row = { kind: 'users', source: 'roles desk@shop', destination: null } as const;
   const inventory = {
     at_ms: 0,

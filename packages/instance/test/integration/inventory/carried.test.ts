@@ -31,7 +31,7 @@ const everything = carriedKinds.filter((kind) => isReal || kind !== 'querySettin
  * @param ofCarried the outcome of what `carry` may name, and of what is migrated
  */
 function tableWith(ofCarried: InventoryAction, ofMigrated: InventoryAction, alsoUser?: string): string[] {
-  const [auditor = '', clerk = '', app = ''] = carried.users;
+  const [auditor, clerk, app] = carried.users;
   return [
     ...as(ofCarried, carried.sharded),
     ...as(ofCarried, [auditor, clerk, ...(alsoUser === undefined ? [] : [alsoUser]), app]),

@@ -59,8 +59,8 @@ it('between sharded clusters a reverse takes back what the other cluster has by 
   await using instance = await fixture.startInstance();
   await instance.migrate(startBody({ carry: everything, enableUserWriteBlocking: true, reversible: true }));
   await changeEverything(cluster1);
-  const [auditor = '', clerk = '', app = ''] = carried.users;
-  const [desk = '', reader = ''] = carried.roles;
+  const [auditor, clerk, app] = carried.users;
+  const [desk, reader] = carried.roles;
   const [ofOrders] = carried.settings.filter((name) => name.startsWith('querySettings'));
   const tableWith = (outcome: 'carried' | 'equal'): string[] => [
     ...as(outcome, ['zones shop.orders', 'zones zone ASIA']),
@@ -104,7 +104,7 @@ it('between sharded clusters a reverse takes back what the other cluster has by 
   for (const application of applications) expect(await logsIn(cluster0, application)).toBe(true);
 }, 600_000);
 
-it('between replica sets users, roles and settings are carried in both directions, but never the own users', async () => {
+it('replica sets get users, roles and settings in both directions, but never the own users', async () => {
   fixture = await Fixture.open('replicaSet', 'replicaSet', users);
   const { cluster0, cluster1 } = fixture;
   await makeEverything(cluster0, 'replicaSet', 1);
@@ -121,7 +121,7 @@ it('between replica sets users, roles and settings are carried in both direction
   expect(warnings?.find(({ name }) => name === 'leftBehind')?.description).toContain('users clerk@shop');
   await instance.commitWhenOffered();
   const committed = await inventoryOf(instance);
-  const [auditor = '', clerk = '', app = ''] = carried.users;
+  const [auditor, clerk, app] = carried.users;
   expect(actionsOf(committed)).toEqual([
     ...as('equal', [auditor]),
     ...as('differs', [clerk]),

@@ -43,8 +43,8 @@ export function isExempt(config: ConfigDatabase, namespace: string): boolean {
 }
 
 /**
- * `configureCollectionBalancing`: a collection's own chunk size, in MB and 0 for that of the cluster, and its AutoMerger.
- * The simulated balancer reads neither.
+ * `configureCollectionBalancing`: a collection's own chunk size, in MB and 0 for that of the cluster, and its
+ * AutoMerger. The simulated balancer reads neither.
  * @throws CommandError 118 for a collection that is not sharded, 115 for a defragmentation
  */
 export async function configureBalancingCommand({ catalog }: RouterContext, request: CommandRequest): Promise<Doc> {
