@@ -27,7 +27,13 @@ import {
 import { recordMigration } from './record-migration.js';
 import { inventoryOfMigration } from '../leader/carry.js';
 import { checkReverse, readReversible, requireAnswer } from '../leader/reverse.js';
-import { type Connect, connectConfigured, openSource, requireClusterName } from '../migration/clusters.js';
+import {
+  type Connect,
+  connectConfigured,
+  connectSource,
+  openSource,
+  requireClusterName,
+} from '../migration/clusters.js';
 import { ConfiguredClusters, refuseOtherClusters } from '../migration/configured-clusters.js';
 import { readCommittedCatalog } from '../migration/migration-catalogs.js';
 import { readMismatches } from '../migration/mismatches.js';
@@ -178,13 +184,27 @@ export class SyncInstance implements ContractService, ReportedInstance {
     const { run } = this.#migration;
     try {
       if (run !== null) return (await takeInventory(inventoryOfMigration(run.deps, run.view.record), signal)).inventory;
-      const source = await this.#clusters.reach(requireClusterName(request.source), signal);
-      const destination = await this.#clusters.reach(requireClusterName(request.destination), signal);
-      const now_ms = this.runtime.clock.now_ms();
-      const of = { source, destination, request, turns: 0, reverses: false, former: null, now_ms };
-      return (await takeInventory(of, signal)).inventory;
+      return await this.#inventoryBefore(request, signal);
     } catch (error) {
       throw error instanceof ConvoyError ? error : namedFailure(error);
+    }
+  }
+
+  /** Shards show what their router does not: they are asked too, where they can be. */
+  async #inventoryBefore(request: StartRequest, signal: AbortSignal): Promise<Inventory> {
+    const { config } = this.runtime;
+    const sourceName = requireClusterName(request.source);
+    const routed = await this.#clusters.reach(sourceName, signal);
+    const destination = await this.#clusters.reach(requireClusterName(request.destination), signal);
+    const opened = await connectSource(config, sourceName, config.sourceAccess, signal, this.connect).catch(() => null);
+    signal.throwIfAborted();
+    try {
+      const now_ms = this.runtime.clock.now_ms();
+      const source = opened ?? routed;
+      const of = { source, destination, request, turns: 0, reverses: false, former: null, now_ms };
+      return (await takeInventory(of, signal)).inventory;
+    } finally {
+      await opened?.close();
     }
   }
 

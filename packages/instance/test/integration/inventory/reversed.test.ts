@@ -81,7 +81,7 @@ it('between sharded clusters a reverse takes back what the other cluster has by 
     'ownCollections admin.memo: leftBehind',
     ...as('kept', [...listed.ownCollections, ...listed.balancer]),
     'balancer mode: own',
-    ...as('kept', listed.ofCluster),
+    ...as('kept', [...listed.ofCluster, ...listed.profiler]),
     'primaries shop: own',
     ...as('equal', migrated),
   ];
