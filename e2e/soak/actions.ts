@@ -1,5 +1,7 @@
 import type { Document } from 'mongodb';
 import { runDdl, type DdlAction } from './ddl-actions.js';
+import { historySeries } from './series.js';
+import { runSeriesAction, type SeriesAction } from './series-actions.js';
 import { database } from './source-collections.js';
 import { passOver, type User } from './user.js';
 import { documentOf, idOf, keyOf, plainIdsFrom, updateOf } from './values.js';
@@ -26,7 +28,7 @@ export interface TransactionAction {
 }
 
 /** Something that a session does at a time. */
-export type Action = (WriteAction | TransactionAction | DdlAction) & {
+export type Action = (WriteAction | TransactionAction | DdlAction | SeriesAction) & {
   readonly at_ms: number;
   readonly session: number;
 };
@@ -44,7 +46,8 @@ export class Actor {
     private readonly sleep: (duration_ms: number) => Promise<void>,
   ) {}
 
-  async act(action: WriteAction | TransactionAction | DdlAction): Promise<void> {
+  async act(action: WriteAction | TransactionAction | DdlAction | SeriesAction): Promise<void> {
+    if ('series' in action) return runSeriesAction(action, historySeries, database, this.session).catch(passOver);
     if ('other' in action) return runDdl(action, this.session).catch(passOver);
     if (action.kind !== 'transaction') return this.#write(action).catch(passOver);
     this.session.begin();

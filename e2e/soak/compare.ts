@@ -1,4 +1,5 @@
 import { BSON, type Document } from 'mongodb';
+import { bucketsOf } from './series.js';
 import type { User } from './user.js';
 
 const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local', 'convoy_metadata']);
@@ -76,7 +77,8 @@ async function keptIndexes(source: User): Promise<[string, Document][]> {
     find: 'collections',
     filter: { dropped: { $ne: true } },
   })) {
-    const [database = '', name = ''] = String(_id).split('.');
+    const [database = ''] = String(_id).split('.');
+    const name = String(_id).slice(database.length + 1);
     const fields = Object.entries(key as Document).map(([field, order]) => [field, String(order)] as const);
     if (serverDatabases.has(database) || fields.flat().join() === '_id,1') continue;
     const present = await source.documents(database, { listIndexes: name });
@@ -105,13 +107,18 @@ async function addDatabase(contents: Contents, database: string, user: User): Pr
   for (const listed of await user.documents(database, { listCollections: 1 })) {
     const name = String(listed['name']);
     const namespace = `${database}.${name}`;
+    if (name.startsWith(bucketsOf(''))) continue;
     const options = effective(listed['options'] as Document);
     contents.set(`${namespace} options`, [text({ type: listed['type'] as unknown, options: sorted(options) })]);
-    if (listed['type'] !== 'collection' || name.startsWith('system.')) continue;
+    if (listed['type'] === 'view' || name.startsWith('system.')) continue;
     contents.set(
       `${namespace} indexes`,
       (await user.documents(database, { listIndexes: name })).map((index) => text(sorted(index))).sort(),
     );
+    if (listed['type'] === 'timeseries') {
+      const buckets = await user.documents(database, { find: bucketsOf(name) });
+      contents.set(`${namespace} buckets`, buckets.map(text).sort());
+    }
     const documents = (await user.documents(database, { find: name })).map(text);
     contents.set(namespace, options['capped'] === undefined ? documents.sort() : documents);
   }

@@ -11,14 +11,20 @@ const movingSeeds = isFullRun ? [1, 2] : [2];
 /** Of histories whose destination is a replica set. */
 const replicaSetSeeds = isFullRun ? [5, 9] : [5];
 
+const usual = { moves: false, toReplicaSet: false, timeSeries: false } as const;
+/** Of histories that all have time series. */
+const seriesSeeds = isFullRun ? [1, 2, 3] : [2];
+
 const choices = [
-  ...seeds.map((seed) => ({ seed, moves: false, toReplicaSet: false })),
-  ...movingSeeds.map((seed) => ({ seed, moves: true, toReplicaSet: false })),
-  ...replicaSetSeeds.map((seed) => ({ seed, moves: false, toReplicaSet: true })),
+  ...seeds.map((seed) => ({ ...usual, seed })),
+  ...movingSeeds.map((seed) => ({ ...usual, seed, moves: true })),
+  ...replicaSetSeeds.map((seed) => ({ ...usual, seed, toReplicaSet: true })),
+  ...seriesSeeds.map((seed) => ({ ...usual, seed, timeSeries: true })),
 ];
 
 test.for(choices)(
-  'the destination of the random history of seed $seed (moves: $moves, replica set: $toReplicaSet) equals its source',
+  'the destination of the random history of seed $seed equals its source (moves: $moves, replica set: $toReplicaSet, ' +
+    'time series: $timeSeries)',
   async (one) => {
     const errors: string[] = [];
     const stats = await runHistory(historyOf({ ...one, ddlChanges: null, path: null }), {

@@ -5,6 +5,8 @@ import { type Action, sessionsMax, type TransactionAction, type WriteAction } fr
 import type { Weather } from './adversary.js';
 import { type DdlAction, ddlKinds, passingCollections } from './ddl-actions.js';
 import type { Move } from './moves.js';
+import { bucketsOf, historySeries } from './series.js';
+import { seriesActions } from './series-actions.js';
 import { sourceCollections } from './source-collections.js';
 import { plainIdsFrom } from './values.js';
 
@@ -21,6 +23,8 @@ export interface Stage {
   /** One instance for all shards, instead of one for each. */
   readonly lone: boolean;
   readonly collections: readonly string[];
+  /** Time series; none on releases before 6.0. */
+  readonly series: readonly string[];
   /** Whether definitions change while the migration runs. */
   readonly ddlChanges: boolean;
   /** Whether chunks and databases move between the source's shards, which are then read through the routers. */
@@ -77,6 +81,8 @@ const commit_ms = 8_000;
 
 /** Earlier ones cannot be read at one time, and are refused as sources. */
 const releases: readonly ReleaseSeries[] = ['5.0', '6.0', '7.0', '8.0'];
+/** As sources: earlier ones do not show changes of buckets. */
+const releasesWithSeries: readonly ReleaseSeries[] = ['6.0', '7.0', '8.0'];
 
 const chance = (max: number): fc.Arbitrary<number> =>
   fc.integer({ min: 0, max: 100 }).map((percent) => (percent / 100) * max);
@@ -95,6 +101,11 @@ const weather: fc.Arbitrary<Weather> = fc.oneof(
 
 const names = sourceCollections.map(({ name }) => name);
 
+const someSeries = fc.subarray(
+  historySeries.map(({ name }) => name),
+  { minLength: 1, maxLength: 3 },
+);
+
 /** What happens in histories. Another choice makes other histories of the same seed. */
 export interface HistoryKind {
   /** Whether definitions change; null: in some. */
@@ -103,15 +114,17 @@ export interface HistoryKind {
   readonly moves: boolean;
   /** Whether every destination is a replica set, instead of some. */
   readonly toReplicaSet: boolean;
+  /** Whether every history has time series, instead of some. */
+  readonly timeSeries: boolean;
 }
 
-const stage = ({ ddlChanges, moves, toReplicaSet }: HistoryKind): fc.Arbitrary<Stage> =>
+const stage = ({ ddlChanges, moves, toReplicaSet, timeSeries }: HistoryKind): fc.Arbitrary<Stage> =>
   fc
     .record({
       sourceShards: fc.integer({ min: 1, max: 4 }),
       destinationShards: fc.integer({ min: 0, max: 3 }),
       equal: fc.boolean(),
-      sourceRelease: fc.constantFrom(...releases),
+      sourceRelease: fc.constantFrom(...(timeSeries ? releasesWithSeries : releases)),
       newer: fc.integer({ min: 0, max: 3 }),
       access: fc.constantFrom('direct' as const, 'router' as const),
       naturalOrder: fc.boolean(),
@@ -129,9 +142,11 @@ const stage = ({ ddlChanges, moves, toReplicaSet }: HistoryKind): fc.Arbitrary<S
       weather,
       messagesLost: chance(0.5),
       seed: fc.nat(),
+      series: timeSeries ? someSeries : fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, someSeries),
     })
     .map(({ equal, newer, ...drawn }) => ({
       ...drawn,
+      series: releasesWithSeries.includes(drawn.sourceRelease) ? drawn.series : [],
       ...(moves ? { sourceShards: Math.max(2, drawn.sourceShards), access: 'router' as const } : {}),
       moves,
       equal,
@@ -188,10 +203,12 @@ function action(chosen: Stage): fc.Arbitrary<Action> {
     commits: fc.boolean(),
   });
   const place = { at_ms: fc.integer({ min: -2_000, max: writing_ms }), session: fc.nat(sessionsMax - 1) };
+  const { series } = chosen;
   const what = fc.oneof(
     { weight: 9, arbitrary: write(collections) },
     { weight: 1, arbitrary: transaction },
     { weight: ddlChanges ? 1 : 0, arbitrary: ddlChange(collections) },
+    ...(series.length === 0 ? [] : [{ weight: 8, arbitrary: seriesActions(series, ddlChanges) }]),
   );
   return fc.tuple(fc.record(place), what).map(([when, one]) => ({ ...when, ...one }));
 }
@@ -218,12 +235,12 @@ function incidents(within_ms: number, lasts_ms: number, countMax: number): fc.Ar
   );
 }
 
-function moving({ writing_ms, collections }: Stage): fc.Arbitrary<Move[]> {
+function moving({ writing_ms, collections, series }: Stage): fc.Arbitrary<Move[]> {
   return fc.array(
     fc.record({
       kind: fc.constantFrom<Move['kind']>('moveChunk', 'moveChunk', 'moveChunk', 'split', 'movePrimary'),
       at_ms: fc.integer({ min: -2_000, max: writing_ms + commit_ms }),
-      collection: fc.constantFrom(...collections),
+      collection: fc.constantFrom(...collections, ...series.map(bucketsOf)),
       n: fc.nat(1_000),
     }),
     { minLength: 0, maxLength: 40, size: 'max' },

@@ -86,6 +86,11 @@ async function shrink(choice: HistoryChoice): Promise<void> {
   );
   console.log(JSON.stringify(history, null, 1));
   const ddlChanges = choice.ddlChanges === null ? '' : ` --ddlChanges ${choice.ddlChanges ? 'yes' : 'no'}`;
-  const kind = `${ddlChanges}${choice.moves ? ' --moves' : ''}${choice.toReplicaSet ? ' --to-replica-set' : ''}`;
+  const flags = [
+    choice.moves ? ' --moves' : '',
+    choice.toReplicaSet ? ' --to-replica-set' : '',
+    choice.timeSeries ? ' --time-series' : '',
+  ];
+  const kind = `${ddlChanges}${flags.join('')}`;
   console.log(`played again by: npm run soak -- --seed ${choice.seed}${kind} --path ${counterexamplePath}`);
 }

@@ -6,6 +6,8 @@ import type { History } from './history.js';
 import { Members } from './members.js';
 import { move } from './moves.js';
 import { prepareSource } from './prepare-source.js';
+import { wrongAfterMore } from './series.js';
+import { database } from './source-collections.js';
 import { startSoakCluster } from './soak-cluster.js';
 import { SoakFleet } from './soak-fleet.js';
 import type { Clusters, SoakLog } from './soak-instance.js';
@@ -90,6 +92,8 @@ async function play(history: History, clusters: Clusters, time: VirtualTime, log
   await within(time, members, 'the moves to end', moving);
   const found = await differences(source, destination, stage.destinationShards > 0);
   if (found.length > 0) throw new Error(`the clusters differ:\n${found.join('\n')}`);
+  const wrong = await wrongAfterMore(database, destination);
+  if (wrong.length > 0) throw new Error(wrong.join('\n'));
 }
 
 /** The migration's stored state. */

@@ -13,6 +13,7 @@ const { values } = parseArgs({
     ddlChanges: { type: 'string', default: 'some' },
     moves: { type: 'boolean', default: false },
     'to-replica-set': { type: 'boolean', default: false },
+    'time-series': { type: 'boolean', default: false },
     real: { type: 'boolean', default: false },
   },
 });
@@ -29,6 +30,7 @@ process.exitCode = await play({
   ddlChanges: { yes: true, no: false }[values.ddlChanges] ?? null,
   moves: values.moves,
   toReplicaSet: values['to-replica-set'],
+  timeSeries: values['time-series'],
   verbose: values.verbose,
   keepsGoing: values['keep-going'],
 });

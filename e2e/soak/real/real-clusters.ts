@@ -70,6 +70,11 @@ export class RealClusters implements AsyncDisposable {
     }
   }
 
+  /** Whether time series of the source can be migrated: changes of their buckets are shown from 6.0 on. */
+  get takesSeries(): boolean {
+    return this.source.version[0] >= 6;
+  }
+
   /** Removes everything that a history has left on both. */
   async clear(): Promise<void> {
     for (const side of realSides) {

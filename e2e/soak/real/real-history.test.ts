@@ -9,16 +9,24 @@ import { runRealHistory } from './run-real-history.js';
 const seeds = [3, 6];
 /** A fleet that migrates into a replica set. */
 const toReplicaSet = [5];
+/** Has time series, on servers that show changes of them. */
+const withSeries = [2];
 
-test.for([...seeds, ...toReplicaSet])(
+test.for([...seeds, ...toReplicaSet, ...withSeries])(
   'the destination of the random history of seed %i equals its source, with processes and in real time (servers ' +
     'from 5.0)',
   needs({ version: [5, 0], inFull: true }),
   async (seed) => {
     using folder = ScratchFolder.create('soak');
-    const kind = { ddlChanges: null, moves: false, toReplicaSet: toReplicaSet.includes(seed) };
+    const kind = {
+      ddlChanges: null,
+      moves: false,
+      toReplicaSet: toReplicaSet.includes(seed),
+      timeSeries: withSeries.includes(seed),
+    };
     await using clusters = await RealClusters.start(folder, kind);
-    await expect(runRealHistory(realHistoryOf({ ...kind, seed, path: null }), clusters)).resolves.toBe(0);
+    const history = realHistoryOf({ ...kind, seed, path: null }, clusters.takesSeries);
+    await expect(runRealHistory(history, clusters)).resolves.toBe(0);
   },
 );
 

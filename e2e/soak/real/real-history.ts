@@ -9,14 +9,23 @@ const pauseMax_ms = 1_000;
 const incidentsMax = 3;
 const incidentMax_ms = 3_000;
 
-/** The history of a seed, as small as real time asks for. What one of them does to the network is left out. */
-export function realHistoryOf(choice: HistoryChoice): History {
+/**
+ * The history of a seed, as small as real time asks for. What one of them does to the network is left out.
+ * @param takesSeries whether time series of the source can be migrated; otherwise the history has none
+ */
+export function realHistoryOf(choice: HistoryChoice, takesSeries: boolean): History {
   const { stage, actions, moves, incidents, incidentsAtCommit } = historyOf(choice);
   const scale = Math.min(1, writing_ms / stage.writing_ms);
   const destinationShards = choice.toReplicaSet ? 0 : realShards;
   return {
-    stage: { ...stage, sourceShards: realShards, destinationShards, writing_ms: stage.writing_ms * scale },
-    actions: actions.map((action) => shortened(action, scale)),
+    stage: {
+      ...stage,
+      sourceShards: realShards,
+      destinationShards,
+      writing_ms: stage.writing_ms * scale,
+      series: takesSeries ? stage.series : [],
+    },
+    actions: actions.filter((action) => takesSeries || !('series' in action)).map((action) => shortened(action, scale)),
     moves: moves.map((one) => ({ ...one, at_ms: one.at_ms > 0 ? one.at_ms * scale : one.at_ms })),
     incidents: incidents
       .slice(0, incidentsMax)

@@ -34,6 +34,8 @@ class RealSoak {
     while (this.#goesOn()) {
       using folder = ScratchFolder.create('soak');
       await using clusters = await RealClusters.start(folder, this.options);
+      if (this.options.timeSeries && !clusters.takesSeries)
+        throw new Error('Time series are migrated from sources of 6.0 on: leave out --time-series.');
       for (let played = 0; played < historiesOfClusters && this.#goesOn(); played += 1) {
         if (!(await this.#playNext(clusters))) break;
       }
@@ -51,12 +53,13 @@ class RealSoak {
 
   /** @returns whether it has passed, and the clusters can be used again */
   async #playNext(clusters: RealClusters): Promise<boolean> {
-    const { seed: first, ddlChanges, moves, toReplicaSet, path } = this.options;
+    const { seed: first, ddlChanges, moves, toReplicaSet, timeSeries, path } = this.options;
     const seed = first + this.#given;
     this.#given += 1;
     const started_ms = performance.now();
     try {
-      this.#moves += await runRealHistory(realHistoryOf({ seed, ddlChanges, moves, toReplicaSet, path }), clusters);
+      const choice = { seed, ddlChanges, moves, toReplicaSet, timeSeries, path };
+      this.#moves += await runRealHistory(realHistoryOf(choice, clusters.takesSeries), clusters);
       await clusters.clear();
       this.passed += 1;
     } catch (error) {

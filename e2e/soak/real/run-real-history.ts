@@ -7,6 +7,7 @@ import { differences } from '../compare.js';
 import type { History } from '../history.js';
 import { move } from '../moves.js';
 import { prepareSource } from '../prepare-source.js';
+import { wrongAfterMore } from '../series.js';
 import { database } from '../source-collections.js';
 import { write } from '../write.js';
 import { type RealClusters, realSides } from './real-clusters.js';
@@ -73,6 +74,8 @@ async function play(history: History, clusters: RealClusters, folder: ScratchFol
   const found = await differences(user, onDestination, history.stage.destinationShards > 0);
   if (found.length > 0)
     throw new Error(['the clusters differ:', ...found.map((text) => text.slice(0, differenceTextMax))].join('\n'));
+  const wrong = await wrongAfterMore(database, onDestination);
+  if (wrong.length > 0) throw new Error(wrong.join('\n'));
   return moves;
 }
 
