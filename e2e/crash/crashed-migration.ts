@@ -9,6 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { carryBesidesData, expectBesidesData, makeBesidesData, makeLogin } from '../besides-data.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from '../fleet.js';
 import { guarded, needs } from '../requirements.js';
+import { loadSeries } from '../series-workload.js';
+import { measurementOf } from '../soak/series-actions.js';
 import { CrashOrders, type Kill } from './crash-orders.js';
 
 const shards = 2;
@@ -42,9 +44,9 @@ export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: 
   await using closers = new Closers();
   const fixture = await open(closers, isFleet);
   const { clusters, client, instances, orders } = fixture;
-  await load(clusters.clients.source);
+  const series = await load(clusters.clients.source);
   await makeBesidesData(clusters.clients.source, clusters.source);
-  const writing = closers.use(new Writing(clusters.shoppers.source, documents));
+  const writing = closers.use(new Writing(clusters.shoppers.source, documents, series));
   const of = (all: readonly LeaderStep[]): LeaderStep[] => steps.filter((step) => all.includes(step));
   const reversible = blocks && of(reverseSteps).length > 0;
   await crashAt(fixture, of(beginningSteps), kill, () =>
@@ -69,7 +71,7 @@ export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: 
     'full',
     reversible ? 'off' : 'full',
   ]);
-  if (reversible) await reverseThroughCrashes(closers, fixture, of(reverseSteps), kill);
+  if (reversible) await reverseThroughCrashes(closers, fixture, of(reverseSteps), kill, series);
 }
 
 /** The former source gets everything written to the other cluster since, and ends open. */
@@ -78,9 +80,10 @@ async function reverseThroughCrashes(
   fixture: Fixture,
   steps: readonly LeaderStep[],
   kill: Kill,
+  series: readonly string[],
 ): Promise<void> {
   const { clusters, instances, client, orders } = fixture;
-  const writing = closers.use(new Writing(clusters.shoppers.destination, 2 * writesMax));
+  const writing = closers.use(new Writing(clusters.shoppers.destination, 2 * writesMax, series));
   await makeLogin(clusters.clients.destination, 'later');
   await crashAt(fixture, steps, kill, () => untilTaken(() => client.reverse()));
   orders[Symbol.dispose]();
@@ -137,7 +140,8 @@ async function restarted(instance: InstanceProcess, orders: CrashOrders): Promis
   });
 }
 
-async function load(client: MongoClient): Promise<void> {
+/** @returns the names of time series */
+async function load(client: MongoClient): Promise<string[]> {
   const shop = client.db('shop');
   await client.db('admin').command({ enableSharding: 'shop' });
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
@@ -151,6 +155,7 @@ async function load(client: MongoClient): Promise<void> {
   await shop
     .collection('items')
     .insertMany(Array.from({ length: documents }, (_, n) => ({ name: `item ${n}`, at: new Date() })));
+  return loadSeries(client, 'shop');
 }
 
 /** Expects one cluster to accept users' writes, and the other to refuse them. */
@@ -187,8 +192,15 @@ class Writing implements AsyncDisposable {
   readonly ended: Promise<void>;
   private isStopped = false;
 
-  /** @param firstId `_id` of its first new document */
-  constructor(client: MongoClient, firstId: number) {
+  /**
+   * @param firstId `_id` of its first new document
+   * @param series time series that take measurements
+   */
+  constructor(
+    client: MongoClient,
+    firstId: number,
+    private readonly series: readonly string[],
+  ) {
     this.ended = this.write(client, firstId);
     this.ended.catch(() => undefined);
   }
@@ -208,6 +220,11 @@ class Writing implements AsyncDisposable {
       for (let n = 0; !this.isStopped; n += 1) {
         await orders.updateOne({ _id: n % documents }, { $inc: { n: 1 } });
         await orders.insertOne({ _id: firstId + n });
+        for (const name of this.series)
+          await client
+            .db('shop')
+            .collection(name)
+            .insertOne(measurementOf({ second: n * 7, sensor: n % 8, value: n % 20 }));
         await delay(pause_ms);
       }
     } catch (error) {

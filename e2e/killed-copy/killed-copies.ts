@@ -4,7 +4,8 @@ import { Random } from '@convoy/cli/demo/random';
 import { testSeeds } from '../../test/seed.js';
 import { Clusters, defaultStart, untilProgress } from '../fleet.js';
 import { isFullRun, needs } from '../requirements.js';
-import { MovingWorkload } from './moving-workload.js';
+import { besideSeries, loadSeries } from '../series-workload.js';
+import { MovingWorkload, movingDatabase } from './moving-workload.js';
 
 /** Over all files there are 52 of them. */
 const seedsOfFull = 13;
@@ -34,6 +35,7 @@ export function testKilledCopies({ sourceAccess, victims }: KilledCopies, inFull
       await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
       const { source } = clusters.clients;
       await MovingWorkload.load(source, clusters.source, documents);
+      await loadSeries(source, movingDatabase);
       const settings = {
         sourceAccess,
         partition_seconds: 1,
@@ -41,7 +43,8 @@ export function testKilledCopies({ sourceAccess, victims }: KilledCopies, inFull
         loadRateBytesPerSecond: rateBytesPerSecond,
       };
       await using fleet = await clusters.startFleet(settings);
-      await using workload = MovingWorkload.start(source, documents, random);
+      const moving = MovingWorkload.start(source, documents, random);
+      await using workload = besideSeries(moving, { client: source, database: movingDatabase, random });
       const { client } = fleet.coordinator;
       const killed =
         victims === 2

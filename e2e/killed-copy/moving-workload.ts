@@ -4,7 +4,8 @@ import { Random } from '@convoy/cli/demo/random';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { isFullRun } from '../requirements.js';
 
-const database = 'moving';
+/** The database of its collections. */
+export const movingDatabase = 'moving';
 /** Sharded by `place`, by the hash of `_id`, and not at all. */
 const names = ['placed', 'hashed', 'whole'] as const;
 const padding = 'x'.repeat(150);
@@ -59,17 +60,17 @@ export class MovingWorkload implements AsyncDisposable {
     const admin = client.db('admin');
     const [first = '', second = ''] = cluster.shardIds;
     await admin.command({ balancerStop: 1 });
-    await admin.command({ enableSharding: database, primaryShard: first });
-    await admin.command({ shardCollection: `${database}.hashed`, key: { _id: 'hashed' } });
-    await admin.command({ shardCollection: `${database}.placed`, key: { place: 1 } });
-    await admin.command({ split: `${database}.placed`, middle: { place: middle } });
-    await admin.command({ moveChunk: `${database}.placed`, find: { place: middle }, to: second });
+    await admin.command({ enableSharding: movingDatabase, primaryShard: first });
+    await admin.command({ shardCollection: `${movingDatabase}.hashed`, key: { _id: 'hashed' } });
+    await admin.command({ shardCollection: `${movingDatabase}.placed`, key: { place: 1 } });
+    await admin.command({ split: `${movingDatabase}.placed`, middle: { place: middle } });
+    await admin.command({ moveChunk: `${movingDatabase}.placed`, find: { place: middle }, to: second });
     for (const name of names) {
       for (let from = 0; from < documents; from += batchDocuments) {
         const batch = Array.from({ length: Math.min(batchDocuments, documents - from) }, (_, n) =>
           placed(from + n, (from + n) % 1_000, 0),
         );
-        await client.db(database).collection<Placed>(name).insertMany(batch, { ordered: false });
+        await client.db(movingDatabase).collection<Placed>(name).insertMany(batch, { ordered: false });
       }
     }
   }
@@ -93,7 +94,7 @@ export class MovingWorkload implements AsyncDisposable {
   }
 
   private async run(name: string): Promise<void> {
-    const collection = this.client.db(database).collection<Placed>(name);
+    const collection = this.client.db(movingDatabase).collection<Placed>(name);
     this.gone.set(name, new Set());
     while (!this.stopping) {
       await this.change(collection);

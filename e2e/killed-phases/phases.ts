@@ -8,8 +8,9 @@ import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
 import { DdlWorkload } from '../ddl-workload.js';
 import { type Clusters, untilCanCommit, untilCommitted } from '../fleet.js';
-import { MovingWorkload } from '../killed-copy/moving-workload.js';
+import { MovingWorkload, movingDatabase as database } from '../killed-copy/moving-workload.js';
 import { isFullRun } from '../requirements.js';
+import { besideSeries, loadSeries, type RunningWorkload } from '../series-workload.js';
 
 /** A usual run has one kill for each phase. */
 const documents = isFullRun ? 8_000 : 3_000;
@@ -34,32 +35,25 @@ const slowDdl = {
   blockTimeMS: 300,
 };
 
-/** Writes to the source that continue while instances are killed. */
-export interface PhaseWorkload extends AsyncDisposable {
-  /** Grows with every write. */
-  readonly operations: number;
-  stop(): Promise<void>;
-}
-
 /** A phase in which instances are killed. */
 export interface Phase {
   readonly settings: Readonly<Record<string, unknown>>;
   /** Loads the source before the fleet starts. */
   readonly load: (clusters: Clusters) => Promise<void>;
-  readonly work: (clusters: Clusters, random: Random) => PhaseWorkload;
+  readonly work: (clusters: Clusters, random: Random) => RunningWorkload;
   /** Brings the migration to where the phase begins. */
   readonly reach: (clusters: Clusters, fleet: Fleet) => Promise<void>;
   /** Waits until instances are in the phase, and for an instant in it that the seed decides; says whom to kill. */
   readonly untilInstant: (clusters: Clusters, fleet: Fleet, random: Random) => Promise<readonly InstanceProcess[]>;
   /** Ends the writes and the migration, and expects equal clusters. */
-  readonly finish: (clusters: Clusters, fleet: Fleet, workload: PhaseWorkload) => Promise<void>;
+  readonly finish: (clusters: Clusters, fleet: Fleet, workload: RunningWorkload) => Promise<void>;
 }
 
 /**
  * Ends the writes and the migration. A commit is asked for until it is taken: a lag near its limit, and a collection
  * that is found late, take canCommit back for a while.
  */
-async function finish(clusters: Clusters, { instances, coordinator }: Fleet, workload: PhaseWorkload): Promise<void> {
+async function finish(clusters: Clusters, { instances, coordinator }: Fleet, workload: RunningWorkload): Promise<void> {
   await workload.stop();
   for (const { client } of instances)
     await pollUntil('the commit is accepted', commitWithin_ms, () => tryCommit(client));
@@ -67,10 +61,14 @@ async function finish(clusters: Clusters, { instances, coordinator }: Fleet, wor
   await clusters.expectEqual();
 }
 
-/** Deletes, inserts of the same `_id`s and moves between shards. */
+/** Deletes, inserts of the same `_id`s and moves between shards, and measurements. */
 const moving = {
-  load: (clusters: Clusters) => MovingWorkload.load(clusters.clients.source, clusters.source, documents),
-  work: (clusters: Clusters, random: Random) => MovingWorkload.start(clusters.clients.source, documents, random),
+  load: async ({ clients, source }: Clusters) => {
+    await MovingWorkload.load(clients.source, source, documents);
+    await loadSeries(clients.source, database);
+  },
+  work: ({ clients }: Clusters, random: Random) =>
+    besideSeries(MovingWorkload.start(clients.source, documents, random), { client: clients.source, database, random }),
   finish,
 };
 
@@ -155,9 +153,13 @@ export const phases = {
   barrier: {
     settings: { catalogInterval_seconds: 1 },
     load: async ({ clients }) => {
-      await clients.source.db('admin').command({ enableSharding: 'moving' });
+      await clients.source.db('admin').command({ enableSharding: database });
+      await loadSeries(clients.source, database);
     },
-    work: ({ clients }, random) => DdlWorkload.start(clients.source, random.below(2 ** 31), ddlPause_ms),
+    work: ({ clients }, random) => {
+      const changes = DdlWorkload.start(clients.source, random.below(2 ** 31), ddlPause_ms);
+      return besideSeries(changes, { client: clients.source, database, random }, true);
+    },
     reach: async ({ clients }) => {
       await clients.destination
         .db('admin')

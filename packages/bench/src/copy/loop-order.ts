@@ -1,5 +1,3 @@
-import type { BenchCollection } from './bench-documents.js';
-
 /** Concurrency of a loop. */
 export interface LoopConcurrency {
   /** Concurrently read ranges of `_id` per shard. */
@@ -8,13 +6,20 @@ export interface LoopConcurrency {
   writesPerReader: number;
 }
 
-/** The order of a loop process, as JSON in its argument. */
+/** From the first `_id` to before the second. */
+export type LoopRange = readonly [min: unknown, max: unknown];
+
+/** The order of a loop process, as EJSON in its argument. */
 export interface LoopOrder {
   /** Connection strings of the routers. */
   source: string;
   destination: string;
-  collection: BenchCollection;
-  concurrency: LoopConcurrency;
+  database: string;
+  collection: string;
+  documents: number;
+  /** Of each shard, read at once. */
+  ranges: readonly LoopRange[];
+  writesPerReader: number;
 }
 
 /** Bounds of the ranges of whole numbers for one shard's readers. */

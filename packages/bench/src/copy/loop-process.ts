@@ -1,5 +1,6 @@
+import { BSON } from 'mongodb';
 import { measureOwn, printResult } from '../own-usage.js';
-import { type LoopOrder, rangesOf } from './loop-order.js';
+import type { LoopOrder, LoopRange } from './loop-order.js';
 import type { NodeClient } from '@convoy/instance/cluster/node-client';
 import { openCluster } from '@convoy/instance/cluster/open-cluster';
 
@@ -14,10 +15,9 @@ async function openRawLoop(order: LoopOrder): Promise<() => Promise<number>> {
   const { signal } = new AbortController();
   const source = await openCluster('cluster0', order.source, { direct: true, signal });
   const destination = await openCluster('cluster1', order.destination, { direct: false, signal });
-  const ranges = rangesOf(order.collection.documents, order.concurrency.readersPerShard);
   return async () => {
     const copies = source.shardIds.flatMap((id) =>
-      ranges.map((range) => copyRange(source.shard(id), destination.router, range, order, signal)),
+      order.ranges.map((range) => copyRange(source.shard(id), destination.router, range, order, signal)),
     );
     return (await Promise.all(copies)).reduce((sum, documents) => sum + documents, 0);
   };
@@ -26,11 +26,11 @@ async function openRawLoop(order: LoopOrder): Promise<() => Promise<number>> {
 async function copyRange(
   shard: NodeClient,
   router: NodeClient,
-  [min, max]: [number, number],
+  [min, max]: LoopRange,
   order: LoopOrder,
   signal: AbortSignal,
 ): Promise<number> {
-  const { database, collection } = order.collection;
+  const { database, collection } = order;
   const range = { hint: { _id: 1 }, min: { _id: min }, max: { _id: max }, batchSize: batchDocuments };
   const cursor = await shard.openCursor(database, { find: collection, ...range }, { signal });
   const writes: Promise<unknown>[] = [];
@@ -43,7 +43,7 @@ async function copyRange(
           signal,
         }),
       );
-    if (writes.length >= order.concurrency.writesPerReader) await writes.shift();
+    if (writes.length >= order.writesPerReader) await writes.shift();
     if (!cursor.open) break;
   }
   await Promise.all(writes);
@@ -51,12 +51,11 @@ async function copyRange(
 }
 
 /** Runs one order in its own process: `node loop-process.js ORDER`. Its result is a `RunUsage`. */
-const order = JSON.parse(process.argv[2] ?? '') as LoopOrder;
+const order = BSON.EJSON.parse(process.argv[2] ?? '') as LoopOrder;
 const copy = await openRawLoop(order);
 printResult(
   await measureOwn(async () => {
     const copied = await copy();
-    if (copied !== order.collection.documents)
-      throw new Error(`The loop copied ${copied} of ${order.collection.documents} documents.`);
+    if (copied !== order.documents) throw new Error(`The loop copied ${copied} of ${order.documents} documents.`);
   }),
 );

@@ -8,8 +8,8 @@ import { cpuOf, secondsOf, peakMegabytes } from '../process-usage.js';
 
 /** Required for documents of one size. */
 export interface CopyGoals {
-  /** Multiple of ClusterSync's rate, of a copy that is not verified and of one that is. */
-  ofPeerMin: { plain: number; verified: number };
+  /** Multiple of ClusterSync's rate, of a copy that is not verified and of one that is; absent where it cannot copy. */
+  ofPeerMin?: { plain: number; verified: number };
   /** Part of the bare loop's rate, not verified; absent where none is promised. */
   ofBareLoopMin?: number;
 }
@@ -91,7 +91,7 @@ function plainRows(
   );
   return [
     ofBareLoopMin === undefined ? ofBareLoop : withGoal(ofBareLoop, '>=', ofBareLoopMin),
-    ...ofPeer(subject, plain, peer, ofPeerMin.plain),
+    ...ofPeer(subject, plain, peer, ofPeerMin?.plain),
   ];
 }
 
@@ -108,13 +108,13 @@ function verifiedRows(
   return [
     ...(plain.length === 0 ? [] : [withGoal(row('copy time of not verified', ofPlain), '<=', verifiedMax)]),
     withGoal(row('from copied to ready to commit, in copy times', wait), '<=', readyMax),
-    ...ofPeer(subject, verified, peer, ofPeerMin.verified),
+    ...ofPeer(subject, verified, peer, ofPeerMin?.verified),
   ];
 }
 
 /** Throughput and CPU time as multiples of ClusterSync's, with their goals; none where it was not there. */
-function ofPeer(subject: string, runs: readonly CopyRun[], peer: readonly CopyRun[], rateMin: number): Row[] {
-  if (peer.length === 0) return [];
+function ofPeer(subject: string, runs: readonly CopyRun[], peer: readonly CopyRun[], rateMin?: number): Row[] {
+  if (peer.length === 0 || rateMin === undefined) return [];
   const row = (metric: string, value: number): Row => rowMaker(subject)(metric, value, '×');
   const rate = row(`throughput of ${clusterSyncName}`, median(peer, secondsOf) / median(runs, secondsOf));
   const cpu = row(`CPU of ${clusterSyncName}`, median(runs, cpuOf) / median(peer, cpuOf));

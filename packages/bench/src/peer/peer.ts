@@ -16,6 +16,7 @@ import { clusterSync } from './cluster-sync.js';
 import { convoyTools } from './convoy-tool.js';
 import { type CopySize, measureCopy } from './copy-part.js';
 import type { ToolKind } from './migration-tool.js';
+import { measureSeries } from './series-part.js';
 import { measureCommit } from './commit-part.js';
 import { measureUsers } from './users-part.js';
 
@@ -72,6 +73,8 @@ const parts: Readonly<Record<string, Part>> = {
   'copy-1mb': copyOf(otherSizes['copy-1mb']),
   'copy-sharded': copyOf(sharded, 'sharded'),
   'copy-collections': (peer, context) => measureCollections('replicaSet', [...peer, ...convoyTools()], context),
+  // ClusterSync leaves time series out.
+  'copy-series': (_, context) => measureSeries(convoyTools(), context),
   apply: applyOf(plainBacklog),
   'apply-mixed': applyOf(mixedBacklog),
   'apply-nested': applyOf(nestedBacklog),

@@ -5,6 +5,7 @@ import type { Document, MongoClient } from 'mongodb';
 /** A collection on both sides. */
 export interface ComparedCollection {
   database: string;
+  /** Of a time series that of its buckets. */
   name: string;
   /** Its namespace on the destination. */
   there: { database: string; name: string };
@@ -59,11 +60,11 @@ export async function compareCatalogs(
           `${JSON.stringify(counterpart[part])} on the destination`,
       );
     }
-    if (entry.type === 'collection')
+    if (entry.type !== 'view')
       outcome.collections.push({
         database: entry.database,
-        name: entry.name,
-        there: { database: counterpart.database, name: counterpart.name },
+        name: storedName(entry),
+        there: { database: counterpart.database, name: storedName(counterpart) },
         capped: entry.options['capped'] === true,
       });
   }
@@ -90,11 +91,16 @@ async function readCatalog(client: MongoClient, namespaces?: ReadonlySet<string>
         type,
         options: info.options ?? {},
         indexes,
-        shardKey: shardKeys.get(namespace) ?? null,
+        shardKey: shardKeys.get(`${database}.${storedName({ name: info.name, type })}`) ?? null,
       });
     }
   }
   return catalog;
+}
+
+/** A time series is stored, and sharded, as its buckets. */
+function storedName({ name, type }: Pick<Entry, 'name' | 'type'>): string {
+  return type === 'timeseries' ? `system.buckets.${name}` : name;
 }
 
 async function readIndexes(
