@@ -95,6 +95,29 @@ test('the order of a capped collection counts', async () => {
   expect((await compare()).differences).toEqual(['shop.log: the documents are in a different order']);
 });
 
+test('buckets of a time series, and their shard key, are compared', async () => {
+  for (const side of ['source', 'destination'] as const) {
+    const shop = client(side).db('shop');
+    await shop.createCollection('readings', { timeseries: { timeField: 'at', metaField: 'sensor' } });
+    await shop.collection('readings').insertOne({ at: new Date(0), sensor: 1, value: 1 });
+  }
+  const buckets = (side: 'source' | 'destination') => client(side).db('shop').collection('system.buckets.readings');
+  await buckets('destination').deleteMany({});
+  await buckets('destination').insertMany(await buckets('source').find({}, { promoteValues: false }).toArray());
+  expect(await compare()).toMatchObject({ equal: true, collections: 3, documents: 303 });
+  await client('destination')
+    .db('shop')
+    .collection('readings')
+    .insertOne({ at: new Date(9), sensor: 2, value: 2 });
+  const [more = ''] = (await compare()).differences;
+  expect(more).toMatch(/^shop\.system\.buckets\.readings: document .* is only on the destination$/);
+  await client('destination')
+    .db('admin')
+    .command({ shardCollection: 'shop.readings', key: { sensor: 1 } });
+  const { differences } = await compare();
+  expect(differences.some((difference) => difference.startsWith('shop.readings: shardKey differ'))).toBe(true);
+});
+
 test('a different shard key is found', async () => {
   const { destination } = clients;
   await destination?.db('shop').dropCollection('orders');
