@@ -4,7 +4,7 @@ import type { MongoClient } from 'mongodb';
 import type { Random } from '@convoy/cli/demo/random';
 import { isFullRun } from './requirements.js';
 import { RealUser } from './soak/real/real-user.js';
-import { makeSeries, seriesNames, seriesOfSensors } from './soak/series.js';
+import { placeSeries, seriesNames, seriesOfSensors } from './soak/series.js';
 import { type Measured, measurementOf, runSeriesAction, seriesActions } from './soak/series-actions.js';
 import { passOver } from './soak/user.js';
 
@@ -32,7 +32,7 @@ export async function loadSeries(client: MongoClient, database: string): Promise
   if (Number.parseInt(version) < 6) return [];
   await using user = new RealUser(client);
   for (const series of all) {
-    await makeSeries(series, database, user);
+    await placeSeries(series, database, user);
     for (let from = 0; from < loaded.measurements; from += perInsert) {
       const rows = Array.from({ length: perInsert }, (_, n) => measuredOf(from + n));
       await client.db(database).collection(series.name).insertMany(rows.map(measurementOf));

@@ -1,7 +1,7 @@
 import { type Document, MaxKey, MinKey } from 'mongodb';
 import type { Stage } from './history.js';
 import { database, type SourceCollection, sourceCollections, views } from './source-collections.js';
-import { historySeries, makeSeries } from './series.js';
+import { historySeries, placeSeries } from './series.js';
 import { passOver, type User } from './user.js';
 import { documentOf, plainIdsFrom } from './values.js';
 
@@ -12,7 +12,7 @@ export async function prepareSource(stage: Stage, user: User): Promise<void> {
     if (stage.collections.includes(collection.name)) await make(collection, stage, user);
   }
   for (const series of historySeries) {
-    if (stage.series.includes(series.name)) await makeSeries(series, database, user);
+    if (stage.series.includes(series.name)) await placeSeries(series, database, user);
   }
   for (const view of views) await user.command(database, view);
 }

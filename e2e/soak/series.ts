@@ -38,14 +38,20 @@ const middle = 4;
 /** A value of the metadata in the second half. */
 const inSecondHalf = 6;
 
-/**
- * Makes a series; a sharded one has a part on each of two shards, where there are as many.
- * @throws RefusedByServer
- */
+/** @throws RefusedByServer */
 export async function makeSeries({ name, options, key }: Series, database: string, user: User): Promise<void> {
   await user.command(database, { create: name, ...options });
+  if (key !== null) await user.command('admin', { shardCollection: `${database}.${name}`, key });
+}
+
+/**
+ * Makes series before a migration: a sharded one has a part on each of two shards, where there are as many.
+ * @throws RefusedByServer
+ */
+export async function placeSeries(series: Series, database: string, user: User): Promise<void> {
+  await makeSeries(series, database, user);
+  const { name, key } = series;
   if (key === null) return;
-  await user.command('admin', { shardCollection: `${database}.${name}`, key });
   const buckets = `${database}.${bucketsOf(name)}`;
   const at = (meta: number): Document => ({ meta, ...('at' in key ? { 'control.min.at': new Date(0) } : {}) });
   await user.command('admin', { split: buckets, middle: at(middle) });

@@ -47,7 +47,7 @@ async function runLoop(
   return runMeasured({
     name: 'loop',
     script: loopScript,
-    order: BSON.EJSON.serialize(order, { relaxed: true }) as object,
+    order: BSON.EJSON.serialize(order, { relaxed: true }),
     limit_ms,
     logFile: folder.file('loop.log'),
   });

@@ -6,7 +6,7 @@ import { startBody } from '../contract/start-conditions.js';
 import { isFullRun, testSeeds } from '../../../../../test/seed.js';
 import { needs } from '../../../../../e2e/requirements.js';
 import { RealUser } from '../../../../../e2e/soak/real/real-user.js';
-import { makeSeries, seriesOfSensors, wrongAfterMore } from '../../../../../e2e/soak/series.js';
+import { placeSeries, seriesOfSensors, wrongAfterMore } from '../../../../../e2e/soak/series.js';
 import { runSeriesAction, type SeriesAction, seriesActions } from '../../../../../e2e/soak/series-actions.js';
 import { passOver } from '../../../../../e2e/soak/user.js';
 
@@ -70,7 +70,7 @@ it.each(testSeeds(isFullRun ? 30 : 1))(
     await using fixture = await Fixture.open(setting.from, setting.to, { ...releases, withUsers: setting.readsShards });
     await using user = new RealUser(fixture.cluster0.client);
     const series = names.map((name) => seriesOfSensors(name, name === 'a' ? setting.key : null));
-    for (const each of series) await makeSeries(each, 'plant', user);
+    for (const each of series) await placeSeries(each, 'plant', user);
     let instance = await fixture.startInstance(flags);
     try {
       const body =
