@@ -2,9 +2,10 @@ import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import type { Catalog } from '../../catalog/namespace.js';
 import { currentTime } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
+import { shownName } from '../../cluster/time-series.js';
 import { checkJoin, checkStart, type StartCheck } from '../../preflight/check-start.js';
 import { noFindings, type PreflightReport } from '../../preflight/examination.js';
 import { firstEpochAt } from '../../store/fence.js';
@@ -113,7 +114,7 @@ async function newMigration(requested: RequestedMigration, warnings: Warning[]):
 
 /** Logs what a migration's filter matches on the source. */
 function logMatched({ logger }: Runtime, catalog: Catalog): void {
-  const namespaces = catalog.slice(0, namespacesLoggedMax).map(namespaceOf);
+  const namespaces = catalog.slice(0, namespacesLoggedMax).map(shownName);
   logger.info(
     { event: 'filterMatched', matched: catalog.length, namespaces },
     'namespaces of the source that the filter matches',

@@ -7,6 +7,7 @@ import { runInstance } from '../../../src/process/instance-process.js';
 import { Fixture } from './fixture.js';
 import { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
+import { needs } from '../../../../../e2e/requirements.js';
 
 let fixture: Fixture;
 
@@ -101,8 +102,8 @@ describe('filters', () => {
     expect(await migrated()).toEqual([...expected].sort());
   });
 
-  it('are logged with what they match', async () => {
-    await loadNamespaces();
+  /** What the log says about the matches of a start that includes one database. */
+  async function matchedLine(database: string): Promise<Document | undefined> {
     const lines: Document[] = [];
     const logger = createLogger({
       verbosity: 'INFO',
@@ -116,11 +117,18 @@ describe('filters', () => {
     });
     await using instance = new ServedInstance(running.url, () => running.close());
     await instance.untilReady();
-    await instance.accepted('start', startBody({ includeNamespaces: [{ database: 'crm' }] }));
-    expect(lines.find(({ event }) => event === 'filterMatched')).toMatchObject({
-      matched: 2,
-      namespaces: ['crm.notes', 'crm.people'],
-    });
+    await instance.accepted('start', startBody({ includeNamespaces: [{ database }] }));
+    return lines.find(({ event }) => event === 'filterMatched');
+  }
+
+  it('are logged with what they match', async () => {
+    await loadNamespaces();
+    expect(await matchedLine('crm')).toMatchObject({ matched: 2, namespaces: ['crm.notes', 'crm.people'] });
+  });
+
+  it('are logged with a time series under the name of its users', needs({ version: [6, 0] }), async () => {
+    await fixture.cluster0.client.db('plant').createCollection('readings', { timeseries: { timeField: 'at' } });
+    expect(await matchedLine('plant')).toMatchObject({ matched: 1, namespaces: ['plant.readings'] });
   });
 
   it('ignores what appears outside of the filter during the migration', async () => {
