@@ -91,6 +91,7 @@ const filesOf80 = [
   '8.0/14-replica-set',
   '8.0/15-attributes',
   '8.0/16-found-answers',
+  '8.0/17-time-series',
 ] as const;
 
 /** All files of the corpus, by name. */

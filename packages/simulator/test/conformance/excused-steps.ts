@@ -6,6 +6,8 @@ interface ExcusedStep {
 }
 
 const passthrough = 'The simulator refuses `$_passthroughToShard` by name.';
+const columns = 'The columns of a bucket have an order of their own in each run of a server.';
+const originalVersion = 'The simulator notes no version in what the user wrote of an index.';
 const privileges = 'Actions that came after 7.0 are missing, such as those of search indexes and query statistics.';
 
 export const excusedSteps: readonly ExcusedStep[] = [
@@ -54,4 +56,11 @@ export const excusedSteps: readonly ExcusedStep[] = [
     step: '8.0/13-orphans:11',
     reason: 'The simulator neither counts the orphans of a range nor notes its time and key there.',
   },
+  { step: '8.0/17-time-series:16', reason: columns },
+  { step: '8.0/17-time-series:18', reason: columns },
+  { step: '8.0/17-time-series:20', reason: columns },
+  { step: '8.0/17-time-series:22', reason: columns },
+  { step: '8.0/17-time-series:24', reason: originalVersion },
+  { step: '8.0/17-time-series:25', reason: originalVersion },
+  { step: '8.0/17-time-series:26', reason: 'The message names the seconds since 1970.' },
 ];

@@ -59,10 +59,11 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '8.0/14-replica-set': 33,
   '8.0/15-attributes': 86,
   '8.0/16-found-answers': 93,
+  '8.0/17-time-series': 19,
 };
 
 /** The same of each release: what the last lines of `npm run conformance` say. */
 export const equalOfRelease: Readonly<Record<RecordedRelease, { readonly equal: number; readonly steps: number }>> = {
   '5.0': { equal: 4505, steps: 4508 },
-  '8.0': { equal: 1049, steps: 1059 },
+  '8.0': { equal: 1068, steps: 1085 },
 };

@@ -32,6 +32,7 @@ const actsOf80: readonly Act[] = [
   { files: ['8.0/14-replica-set'], open: () => openReplicaSetStage('8.0') },
   { files: ['8.0/15-attributes'], open: () => openClusterStage('8.0') },
   { files: ['8.0/16-found-answers'], open: () => openFoundStage(false, '8.0') },
+  { files: ['8.0/17-time-series'], open: () => openFoundStage(false, '8.0') },
 ];
 
 /** All files of the corpus that can be played. */

@@ -136,7 +136,7 @@ export function checkedExpiry(seconds: number): number {
   const now_seconds = Math.floor(Date.now() / 1_000);
   if (seconds <= now_seconds) return seconds;
   throw failure.invalidOptions(
-    `TTL index 'expireAfterSeconds' option cannot exceed time since last epoch (${now_seconds}) for time-series ` +
+    `TTL index 'expireAfterSeconds' option cannot exceed time since last epoch (${now_seconds}s) for time-series ` +
       `collections, found ${seconds}`,
   );
 }
