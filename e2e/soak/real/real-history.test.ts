@@ -38,8 +38,9 @@ test(
   needs({ version: [5, 0], real: true, inFull: true }),
   async () => {
     using folder = ScratchFolder.create('soak');
-    const kind = { ddlChanges: null, moves: false, toReplicaSet: false };
+    const kind = { ddlChanges: null, moves: false, toReplicaSet: false, timeSeries: false };
     await using clusters = await RealClusters.start(folder, kind, 3);
-    await expect(runRealHistory(realHistoryOf({ ...kind, seed: ofThree, path: null }), clusters)).resolves.toBe(0);
+    const history = realHistoryOf({ ...kind, seed: ofThree, path: null }, clusters.takesSeries);
+    await expect(runRealHistory(history, clusters)).resolves.toBe(0);
   },
 );
