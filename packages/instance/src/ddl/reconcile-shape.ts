@@ -6,7 +6,7 @@ import { optionDifferences, portableOptions } from '../catalog/collection-option
 import { createCollection } from '../catalog/create-collections.js';
 import { type CollectionPlan, planCollection, type PlanRules } from '../catalog/destination-plan.js';
 import { betweenBuilds, BuildCounts, type IndexBuildProgress } from '../catalog/index-builds.js';
-import { hasAnyDocument } from '../catalog/list-namespaces.js';
+import { hasAnyDocument, listCollections } from '../catalog/list-namespaces.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { abandonBuilds, reconcileIndexes } from '../catalog/reconcile-indexes.js';
 import { seriesChange } from '../catalog/time-series.js';
@@ -181,7 +181,7 @@ function optionChanges(options: Document, differing: ReadonlySet<string>, change
   return changes;
 }
 
-type Changing = Pick<LedDestination, 'destination' | 'confirm'>;
+type Changing = Pick<ShapeDependencies, 'destination' | 'confirm' | 'exclusively'>;
 
 /**
  * Brings the views of the destination to the source's: creates, changes and drops them. Skips a name that a collection
@@ -196,13 +196,32 @@ export async function reconcileViews(
   const wanted = new Map(views.map((plan) => [namespaceOf(plan.entry), plan]));
   const present = new Map(found.map((entry) => [shownName(entry), entry]));
   for (const [namespace, entry] of present) {
-    if (entry.type === 'view' && !wanted.has(namespace)) await drop(deps, entry, signal);
+    if (entry.type === 'view' && !wanted.has(namespace))
+      await unlessTaken(deps, entry, signal, () => drop(deps, entry, signal));
   }
   for (const [namespace, plan] of wanted) {
     const there = present.get(namespace);
-    if (there === undefined) await makeView(deps, plan, signal);
-    else if (there.type === 'view') await changeView(deps, plan, there, signal);
+    const isThere = there?.type === 'view' && optionDifferences(plan.entry, there, 'temporary').length === 0;
+    if (isThere || (there !== undefined && there.type !== 'view')) continue;
+    const work = () => (there === undefined ? makeView(deps, plan, signal) : changeView(deps, plan, there, signal));
+    await unlessTaken(deps, there ?? plan.entry, signal, work);
   }
+}
+
+/**
+ * Changes a view, unless a collection or time series has its name by now: since the catalogs were read, the journal may
+ * have made one there, which a drop by name would take for the view.
+ */
+async function unlessTaken(
+  deps: Changing,
+  { database, name }: Pick<CatalogEntry, 'database' | 'name'>,
+  signal: AbortSignal,
+  change: () => Promise<void>,
+): Promise<void> {
+  await deps.exclusively(async () => {
+    const [now] = await listCollections(deps.destination.router, database, signal, name);
+    if (now === undefined || now.type === 'view') await change();
+  });
 }
 
 async function changeView(
@@ -213,7 +232,6 @@ async function changeView(
 ): Promise<void> {
   const view = plan.entry;
   const differing = optionDifferences(view, there, 'temporary');
-  if (differing.length === 0) return;
   if (differing.every((option) => option === 'viewOn' || option === 'pipeline')) {
     const { viewOn, pipeline } = portableOptions(view).options;
     const command = {

@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { type CollectionPlan, planCollection } from '../../../src/catalog/destination-plan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
-import { reconcileOptions, reconcileViews } from '../../../src/ddl/reconcile-shape.js';
+import { reconcileOptions, reconcileViews, type ShapeDependencies } from '../../../src/ddl/reconcile-shape.js';
 import type { LedDestination } from '../../../src/ddl/destination-collections.js';
 import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
@@ -33,10 +33,10 @@ beforeEach(() => {
   });
 });
 
-function deps(): Pick<LedDestination, 'destination' | 'confirm'> {
+function deps(): Pick<LedDestination, 'destination' | 'confirm'> & Pick<ShapeDependencies, 'exclusively'> {
   const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
   const confirm = (): Promise<void> => (--allowed < 0 ? Promise.reject(replaced) : Promise.resolve());
-  return { destination, confirm };
+  return { destination, confirm, exclusively: (work) => work() };
 }
 
 function planned(view: CatalogEntry): CollectionPlan {
@@ -90,4 +90,14 @@ it('views are dropped, changed and created, each only by the current leader', as
     );
     expect(changes()).toEqual(expected.slice(0, count));
   }
+});
+
+it.each(['collection', 'timeseries'])('a %s that has taken the name of a view is left alone', async (type) => {
+  client = new FakeNodeClient('router', {
+    listCollections: () => ({ cursor: { firstBatch: [{ name: 'taken', type, options: {} }] } }),
+  });
+  const source = [view('changed', 'orders'), view('made', 'orders')];
+  const found = [view('gone', 'orders'), view('changed', 'items')];
+  await reconcileViews(deps(), source.map(planned), found, never);
+  expect(changes()).toEqual([]);
 });
