@@ -46,7 +46,7 @@ test.each([
   ['source <(convoy completion csh)', /csh/],
   ['simulator --shard 2', /--shard/],
   ['npm run domo', /no script domo/],
-  ['npm run soak -- --hours 1', /no option hours/],
+  ['npm run soak -- --weeks 1', /no option weeks/],
 ])('%s is found to be wrong', async (command, fault) => {
   expect(await faultOf(command)).toMatch(fault);
 });
