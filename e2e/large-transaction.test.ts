@@ -18,7 +18,7 @@ test(
   async () => {
     await using clusters = await Clusters.little({ source: 'replicaSet', destination: 'replicaSet' });
     const { source, destination } = clusters.clients;
-    await using instance = await clusters.startLoneInstance({ memoryBytesMax: '64MB' });
+    await using instance = await clusters.startLoneInstance({ memoryBytesMax: 100_663_296 });
     await instance.client.start(defaultStart);
     await untilCanCommit(instance.client);
 
