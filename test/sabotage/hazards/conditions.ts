@@ -70,8 +70,8 @@ export const conditionHazards: readonly Hazard[] = [
         takesOut: 'the exceptions from lists of `_id`s',
         file: instance('bson/id.ts'),
         symbol: 'idFilter',
-        find: '.filter((id) => !isCondition(id))',
-        replace: '.filter((id) => !isCondition(id) || id.type > 0)',
+        find: 'else if (isCondition(id))',
+        replace: 'else if (isCondition(id) && id.type < 0)',
         tests: [instanceTest('apply/action-filters.test.ts', 'a filter of many _ids matches these and no other')],
       },
       {
