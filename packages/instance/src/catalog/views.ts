@@ -41,14 +41,14 @@ const otherCodes: ReadonlySet<number | null> = new Set([
   31_082,
 ]);
 
-/** Whether a server refuses the definition of a view. */
-export function isViewRefusal(error: unknown): boolean {
+/** Whether a server refuses the definition of a collection or view. */
+export function isDefinitionRefusal(error: unknown): boolean {
   return classify(error) === 'fatal' && !otherCodes.has(codeOf(error));
 }
 
 /** The failure of a collection or view that the destination refuses, with its name; any other as it is. */
 export function namingRefused(entry: CatalogEntry, failure: unknown): unknown {
-  if (!isViewRefusal(failure) || knownFailure(failure) !== null) return failure;
+  if (!isDefinitionRefusal(failure) || knownFailure(failure) !== null) return failure;
   const isView = entry.type === 'view';
   return new ConvoyError(
     isView ? 'viewNotSupported' : 'collectionNotSupported',

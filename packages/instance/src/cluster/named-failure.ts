@@ -52,6 +52,7 @@ const namedCodes = new Map<number | null, readonly [ErrorName, string]>([
   [objectTooLargeCode, tooLarge(objectTooLargeCode)],
   [partTooLargeCode, tooLarge(partTooLargeCode)],
   [userWritesBlockedCode, ['userWritesBlocked', blockedText("a command of Convoy's user")]],
+  // UserNotFound, AuthenticationFailed, AuthenticationRestrictionUnmet, AtlasError.
   ...[11, authenticationFailedCode, 214, 8000].map(
     (code) =>
       [

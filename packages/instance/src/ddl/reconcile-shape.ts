@@ -201,10 +201,9 @@ export async function reconcileViews(
   }
   for (const [namespace, plan] of wanted) {
     const there = present.get(namespace);
-    const isThere = there?.type === 'view' && optionDifferences(plan.entry, there, 'temporary').length === 0;
-    if (isThere || (there !== undefined && there.type !== 'view')) continue;
-    const work = () => (there === undefined ? makeView(deps, plan, signal) : changeView(deps, plan, there, signal));
-    await unlessTaken(deps, there ?? plan.entry, signal, work);
+    if (there === undefined) await unlessTaken(deps, plan.entry, signal, () => makeView(deps, plan, signal));
+    else if (there.type === 'view' && optionDifferences(plan.entry, there, 'temporary').length > 0)
+      await unlessTaken(deps, there, signal, () => changeView(deps, plan, there, signal));
   }
 }
 

@@ -15,7 +15,7 @@ import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import type { CatalogReport } from '../catalog/read-catalog.js';
 import { refuseTimeSeries, refuseUnsupported } from '../catalog/unsupported-collections.js';
-import { isViewRefusal } from '../catalog/views.js';
+import { isDefinitionRefusal } from '../catalog/views.js';
 import { codeOf, failureName } from '../cluster/failure.js';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import { type Advice, unchecked, warning } from './examination.js';
@@ -145,7 +145,7 @@ async function refusalOf(
   } catch (error) {
     if (codeOf(error) === null) throw error;
     // Any other failure, such as a missing privilege, says nothing about the definition.
-    return isViewRefusal(error) ? failureName(error) : null;
+    return isDefinitionRefusal(error) ? failureName(error) : null;
   }
 }
 

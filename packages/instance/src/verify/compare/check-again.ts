@@ -7,7 +7,14 @@ import {
   differingPaths,
   type PathDifference,
 } from './compare-documents.js';
-import { findDocuments, findOnBothSides, type FoundDocuments, type Lookup, lookupName } from './find-documents.js';
+import {
+  findDocuments,
+  findOnBothSides,
+  type FoundDocuments,
+  isSameFound,
+  type Lookup,
+  lookupName,
+} from './find-documents.js';
 import type { Sides } from './sides.js';
 
 /** An `_id` that differed at the latest check. */
@@ -68,7 +75,7 @@ export async function checkAgain(
   const result: SecondLook = { suspects: [], proven: [], agreed: 0 };
   for (const before of suspects) {
     const sides = found(before.id);
-    if (sides.source.digest === sides.destination.digest) {
+    if (isSameFound(sides.source, sides.destination)) {
       result.agreed += 1;
       continue;
     }

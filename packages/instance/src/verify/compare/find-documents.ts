@@ -119,9 +119,11 @@ export function findCommand({ collection, after, filter, idsOnly }: Lookup): Doc
 /** The documents of one `_id`. A digest is what is left of those that do not stay in memory. */
 class DocumentGroup implements FoundDocuments {
   readonly #digests: string[] = [];
+  #digest: string | null = null;
   documents: Uint8Array[] | null = [];
 
   add(document: Uint8Array, keeps: boolean): void {
+    this.#digest = null;
     if (keeps && this.documents !== null) {
       this.documents.push(document);
       return;
@@ -131,7 +133,7 @@ class DocumentGroup implements FoundDocuments {
   }
 
   get digest(): string {
-    return this.documents === null ? joinedDigest(this.#digests) : digestOf(this.documents);
+    return (this.#digest ??= this.documents === null ? joinedDigest(this.#digests) : digestOf(this.documents));
   }
 }
 

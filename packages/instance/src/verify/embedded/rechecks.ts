@@ -292,9 +292,8 @@ async function differencesOf(
   for (const id of ids) {
     const { source, destination } = found(id);
     if (isSameFound(source, destination)) continue;
-    const [digest, other] = [source.digest, destination.digest];
-    const kind = mismatchKind(digest, other);
-    const state = `${digest}/${other}`;
+    const kind = mismatchKind(source.digest, destination.digest);
+    const state = `${source.digest}/${destination.digest}`;
     differences.set(lookupName(id), { ...differenceOf(kind, source.documents, destination.documents), state });
   }
   return differences;
