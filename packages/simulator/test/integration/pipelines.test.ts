@@ -130,4 +130,17 @@ describe('pipelines and views through a router', () => {
         .toArray(),
     ).rejects.toMatchObject({ code: 28769 });
   });
+
+  it('leave no temporary collection behind a $out that cannot take the name of its target', async () => {
+    await db.command({ create: 'seen', viewOn: 'p', pipeline: [] });
+    await expect(
+      db
+        .collection('c')
+        .aggregate([{ $out: 'seen' }])
+        .toArray(),
+    ).rejects.toMatchObject({ code: 48 });
+    const names = (await db.listCollections().toArray()).map(({ name }: { name: string }) => name);
+    expect(names.filter((name) => name.startsWith('tmp.'))).toEqual([]);
+    expect(names).toContain('seen');
+  });
 });

@@ -8,11 +8,10 @@ import {
 import { defaultVersion } from '@convoy/simulator/internal/node/server-version';
 import { ScratchFolder } from '../process/scratch-folder.js';
 import { addresses, configShardId, directTo, loginAs, membersOf, testUsers } from './access-control.js';
-import { backendVersion, serverVersion } from './server-version.js';
+import { serversFor, serverVersion } from './server-version.js';
 import { startBinariesCluster } from './binaries-cluster.js';
 import { startContainersCluster } from './containers-cluster.js';
 import { adminCommand } from './real-servers.js';
-import { serversOf } from './servers-of.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
 /** A cluster for a test that runs in the same process as the tested code. */
@@ -25,15 +24,18 @@ export interface LocalClusterOptions extends Pick<
 }
 
 /** Options of such a cluster. */
-export type LocalCluster = Pick<TestCluster, 'backend' | 'connectionString' | 'connectionStringOf' | 'close'>;
+export type LocalCluster = Pick<
+  TestCluster,
+  'backend' | 'connectionString' | 'connectionStringOf' | 'configConnectionString' | 'close'
+>;
 
 /**
- * Starts a cluster of the servers that the environment names for its side, if they are of the requested release;
- * otherwise a simulated one in this process, which takes some milliseconds.
+ * Starts a cluster of the servers that the environment names for its side, or for the other one, if they are of the
+ * requested release; otherwise a simulated one in this process, which takes some milliseconds.
  */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
-  const servers = serversOf(options.side);
-  if (servers.kind === 'simulator' || !(await isRelease(options))) return simulate(options);
+  const servers = await serversFor(options.release, options.side);
+  if (servers.kind === 'simulator') return simulate(options);
   const { topology, oplogBytes, withUsers = false, routers, configShard = false, tls } = options;
   const folder = ScratchFolder.create('servers');
   const more = {
@@ -50,11 +52,6 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     folder[Symbol.dispose]();
   };
   return { ...cluster, close };
-}
-
-async function isRelease({ release, side }: LocalClusterOptions): Promise<boolean> {
-  const [major, minor] = await backendVersion(undefined, side);
-  return release === undefined || release === `${major}.${minor}`;
 }
 
 /**

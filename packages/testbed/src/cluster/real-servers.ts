@@ -34,11 +34,15 @@ export type Described = Pick<
   | 'shardIds'
   | 'shardConnectionString'
   | 'configConnectionString'
+  | 'configHosts'
   | 'members'
 >;
 
 /** What a cluster of real servers is made of. */
-export type Shape = Pick<TestClusterOptions, 'topology' | 'withUsers' | 'routers' | 'members' | 'configShard' | 'tls'>;
+export type Shape = Pick<
+  TestClusterOptions,
+  'topology' | 'withUsers' | 'routers' | 'members' | 'configMembers' | 'configShard' | 'tls'
+>;
 
 /** Arguments of every mongod: small caches, and the requested oplog size. */
 export function storageArguments(dataPath: string, oplogBytes: number | undefined): string[] {
@@ -71,10 +75,10 @@ async function startReplicaSet(launch: Launch, { withUsers = false, members = 1,
 }
 
 async function startSharded(launch: Launch, shardCount: number, shape: Shape): Promise<Described> {
-  const { withUsers = false, members = 1, configShard = false, tls } = shape;
+  const { withUsers = false, members = 1, configMembers = 1, configShard = false, tls } = shape;
   const sets = Array.from({ length: configShard ? shardCount - 1 : shardCount }, (_, index) => `s${index}`);
   const [configs, shards] = await Promise.all([
-    startSet(launch, { name: 'cfg', role: ['--configsvr'], size: 1, tls }),
+    startSet(launch, { name: 'cfg', role: ['--configsvr'], size: configMembers, tls }),
     Promise.all(sets.map((name) => startSet(launch, { name, role: ['--shardsvr'], size: members, tls }))),
   ]);
   const bare = await startRouters(launch, configs, shape);
@@ -101,6 +105,7 @@ async function startSharded(launch: Launch, shardCount: number, shape: Shape): P
     shardIds: [...all.keys()],
     shardConnectionString: (id) => asRoot(shardAddresses.get(id) ?? ''),
     configConnectionString: asRoot(config),
+    configHosts: configs,
     members: all,
   };
 }

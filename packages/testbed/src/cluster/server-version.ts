@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { type MigrationSide, serversOf } from './servers-of.js';
+import { type MigrationSide, type Servers, serversOf } from './servers-of.js';
 
 /**
  * Version of the servers that `startTestCluster` would start, known before the start.
@@ -15,7 +15,24 @@ export async function backendVersion(
   release: string = defaultVersion.text,
   side?: MigrationSide,
 ): Promise<readonly [number, number, number]> {
-  const servers = serversOf(side);
+  return versionOf(serversOf(side), release);
+}
+
+/**
+ * The servers from which a cluster of a release is started: those of its side, or else of the other side, of a pair of
+ * releases; none where neither has it, so that it is simulated.
+ */
+export async function serversFor(release: string | undefined, side?: MigrationSide): Promise<Servers> {
+  const own = serversOf(side);
+  if (release === undefined) return own;
+  for (const servers of [own, serversOf('source'), serversOf('destination')]) {
+    const [major, minor] = await versionOf(servers, release);
+    if (servers.kind !== 'simulator' && release === `${major}.${minor}`) return servers;
+  }
+  return { kind: 'simulator' };
+}
+
+async function versionOf(servers: Servers, release: string): Promise<readonly [number, number, number]> {
   if (servers.kind === 'simulator') return simulatedVersion(release);
   if (servers.kind === 'containers') return imageVersion(servers.image);
   const program = join(servers.folder, 'mongod');

@@ -16,6 +16,8 @@ export interface TestCluster extends ClusterAddresses, AsyncDisposable {
   readonly pids: readonly number[];
   /** Hosts of the members by shard, the first primary at first; of simulated shards there is one. */
   readonly members: ReadonlyMap<string, readonly string[]>;
+  /** Hosts of the members of the config server of real servers, the first primary at first. */
+  readonly configHosts?: readonly string[];
   /** Connection string of a shard's primary, direct where it has one member; with access control, as root. */
   shardConnectionString(id: string): string;
   /** Connection string of the config server of a sharded cluster of real servers; with access control, as root. */
@@ -46,6 +48,8 @@ export interface TestClusterOptions {
   routers?: number;
   /** Members of the replica set, or of each shard's; 1 by default, and always where servers are simulated. */
   members?: number;
+  /** Members of the config server of real servers; 1 by default. */
+  configMembers?: number;
   /** The config server is one of the shards, the last, with the id `config` (from 8.0 on). */
   configShard?: boolean;
   /** All servers require TLS; only of binaries. */

@@ -70,7 +70,7 @@ export async function updateZoneKeyRangeCommand(context: RouterContext, request:
     refuseUnstorable(max);
     refuseNoHashes(context, namespace, min, max);
     const sharded = context.catalog.collection(namespace);
-    if (sharded !== undefined) refuseTimeOfZone(sharded, [min, max]);
+    if (sharded !== undefined) refuseTimeOfZone(sharded, [minDocument, maxDocument], true);
   }
   if (name === undefined) await context.catalog.removeZoneRange(namespace, minDocument, maxDocument);
   else await context.catalog.addZoneRange({ id: new ObjectId(), namespace, minDocument, maxDocument, zone: name });

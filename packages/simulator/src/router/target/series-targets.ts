@@ -57,13 +57,19 @@ export function keyDocument(series: TimeSeries, measurement: Uint8Array): Uint8A
 
 /**
  * Zones are bound to metadata: the time in their bounds is the least one.
+ * @param isWhole whether bounds have all fields of the shard key; one without the time can then have no zones (8.0.10
+ * source, `checkForTimeseriesTimeFieldKeyRange`)
  * @throws CommandError 72 for others
  */
-export function refuseTimeOfZone({ timeseries }: Pick<ShardedCollection, 'timeseries'>, bounds: readonly Doc[]): void {
+export function refuseTimeOfZone(
+  { timeseries }: Pick<ShardedCollection, 'timeseries'>,
+  bounds: readonly Doc[],
+  isWhole = false,
+): void {
   const series = timeseries === undefined ? undefined : timeSeriesOf(doc(['timeseries', timeseries]));
   if (series === undefined) return;
   const path = firstTimePath(series);
-  if (bounds.every((bound) => !bound.has(path) || bound.get(path) instanceof MinKey)) return;
+  if (bounds.every((bound) => (!isWhole && !bound.has(path)) || bound.get(path) instanceof MinKey)) return;
   const rule = 'time field cannot be specified in the zone range for time-series collections';
   throw new CommandError(72, 'InvalidOptions', rule);
 }

@@ -41,17 +41,17 @@ export async function writeOutput(
   const run = (body: Doc, to = db): Promise<Doc> => context.sender.run(shard, request, body, { db: to });
   const facts = shard.access.collection(namespace);
   await run(new Map([['create', temporary], ...(facts?.options ?? new Map<string, Value>())]));
-  const indexes = facts?.indexes.slice(1) ?? [];
-  if (indexes.length > 0) await run(doc(['createIndexes', temporary], ['indexes', [...indexes]]));
   try {
+    const indexes = facts?.indexes.slice(1) ?? [];
+    if (indexes.length > 0) await run(doc(['createIndexes', temporary], ['indexes', [...indexes]]));
     for (let at = 0; at < documents.length; at += insertBatchMax) {
       refuseErrors(await run(doc(['insert', temporary], ['documents', documents.slice(at, at + insertBatchMax)])));
     }
+    await run(doc(['renameCollection', `${db}.${temporary}`], ['to', namespace], ['dropTarget', true]), 'admin');
   } catch (error) {
     await run(doc(['drop', temporary]));
     throw error;
   }
-  await run(doc(['renameCollection', `${db}.${temporary}`], ['to', namespace], ['dropTarget', true]), 'admin');
 }
 
 function outputNamespace(db: string, stage: Doc): string {

@@ -71,7 +71,8 @@ function operations(context: CommandContext, withIdleSessions = true): Doc[] {
         ['active', false],
       ]),
   );
-  const builds = state.builds.shown(state.diagnosticHost, new Date(state.now()).toISOString());
+  const hasNamespace = state.version.atLeast(6, 0);
+  const builds = state.builds.shown(state.diagnosticHost, new Date(state.now()).toISOString(), hasNamespace);
   return [runningOperation(context), ...idle, ...state.coordinators.shown, ...movesOf(state), ...builds];
 }
 

@@ -24,6 +24,12 @@ export interface RunningBuild {
 
 type Built = Pick<Collection, 'uuid'>;
 
+/** What a client sent, as far as it is shown. */
+function commandOf(namespace: string, specs: readonly Doc[]): Doc {
+  const { db, collection } = splitNamespace(namespace);
+  return doc(['createIndexes', collection], ['indexes', [...specs]], ['$db', db]);
+}
+
 /** Index builds that hang at their fail point. All others end at once. */
 export class RunningBuilds {
   /** Fail point of hanging builds (`hangAfterInitializingIndexBuild`). Null where there are no fail points. */
@@ -45,8 +51,11 @@ export class RunningBuilds {
     return this.#running.get(uuid.toString('hex')) ?? [];
   }
 
-  /** The threads that build, as `$currentOp` of 8.0.10 shows them. */
-  shown(host: string, time: string): Doc[] {
+  /**
+   * The threads that build, as `$currentOp` of 8.0.10 shows them, or that of 5.0.7.
+   * @param hasNamespace whether they have a namespace, as on 8.0.10; on 5.0.7 it is empty
+   */
+  shown(host: string, time: string, hasNamespace: boolean): Doc[] {
     return [...this.#running.values()]
       .flat()
       .map(({ namespace, number, specs }) =>
@@ -59,9 +68,9 @@ export class RunningBuilds {
           ['isFromUserConnection', false],
           ['opid', new Int32(1_000 + number)],
           ['op', 'command'],
-          ['ns', namespace],
+          ['ns', hasNamespace ? namespace : ''],
           ['redacted', false],
-          ['command', doc(['createIndexes', splitNamespace(namespace).collection], ['indexes', [...specs]])],
+          ['command', commandOf(namespace, specs)],
         ),
       );
   }

@@ -47,8 +47,8 @@ function replaceCollection(
     `${db}.tmp.agg_out.${uuidText(makeUuid().buffer)}`,
     target?.options ?? new Map<string, Value>(),
   );
-  buildIndexes(state, temporary, target?.secondaryIndexes.map(({ definition }) => definition.spec) ?? []);
   try {
+    buildIndexes(state, temporary, target?.secondaryIndexes.map(({ definition }) => definition.spec) ?? []);
     const stored: Uint8Array[] = [];
     for (const document of documents) {
       if (document === undefined) continue;
@@ -57,9 +57,9 @@ function replaceCollection(
       stored.push(prepared);
     }
     insertAll(state.writer, temporary, stored, state.version.atLeast(8, 0));
+    rename(state, temporary, namespace, target);
   } catch (error) {
     dropCollection(state, temporary);
     throw error;
   }
-  rename(state, temporary, namespace, target);
 }
