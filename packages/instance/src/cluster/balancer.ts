@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { isMovingChunks } from './current-operations.js';
+import { nameMoves, type MoveUnderWay, movesUnderWay } from './moves-under-way.js';
 import type { CallOptions, ClusterClient } from './node-client.js';
 import { isAtLeast } from './topology.js';
 
@@ -19,8 +19,12 @@ const autoMergerSetting = 'automerge';
 interface BalancerState {
   /** False if the balancer starts no new rounds. */
   enabled: boolean;
-  /** True while a round runs or a chunk migrates, including manual moves. */
+  /** True while a round runs, or something moves, also by hand. */
   busy: boolean;
+  /** The same, but for collections and databases that move: they are followed to their new shard. */
+  mustWait: boolean;
+  /** What moves, as far as the servers show it. */
+  moves: readonly MoveUnderWay[];
 }
 
 interface StopBalancerOptions extends CallOptions {
@@ -32,15 +36,17 @@ interface StopBalancerOptions extends CallOptions {
 export async function readBalancer(cluster: ClusterClient, options: CallOptions): Promise<BalancerState | null> {
   if (cluster.kind !== 'sharded') return null;
   const status = await cluster.router.command('admin', { balancerStatus: 1 }, options);
-  const inRound = status.inBalancerRound === true;
-  const busy = inRound || (await migrationRuns(cluster, options));
-  return { enabled: status.mode !== 'off', busy };
+  const moves = await movesUnderWay(cluster, options);
+  const mustEnd = moves.some(({ kind }) => kind === 'chunk' || kind === 'resharding');
+  const mustWait = mustEnd || status.inBalancerRound === true || (await migrationRuns(cluster, options));
+  return { enabled: status.mode !== 'off', busy: mustWait || moves.length > 0, mustWait, moves };
 }
 
 /**
- * Stops the balancer and waits until no chunk migrates.
+ * Stops the balancer and waits until nothing moves. Collections and databases that still move after the limit are
+ * followed to their new shard.
  * @returns the state before, for `restoreBalancer`; null for replica sets
- * @throws ConvoyError `balancerStillRunning` if it is still busy after the limit
+ * @throws ConvoyError `balancerStillRunning` if it is still busy otherwise after the limit
  */
 export async function stopBalancer(
   cluster: ClusterClient,
@@ -55,7 +61,10 @@ export async function stopBalancer(
   for (;;) {
     const now = await readBalancer(cluster, options);
     if (now !== null && !now.enabled && !now.busy) return before;
-    if (performance.now() - started_ms > limit_ms) throw stillRunning(cluster, now);
+    if (performance.now() - started_ms > limit_ms) {
+      if (now !== null && !now.enabled && !now.mustWait) return before;
+      throw stillRunning(cluster, now);
+    }
     await wait(options.poll_ms ?? pollDefault_ms, undefined, { signal: options.signal });
   }
 }
@@ -92,24 +101,25 @@ export async function isAutoMergerOff(cluster: ClusterClient, options: CallOptio
 }
 
 function stillRunning(cluster: ClusterClient, state: BalancerState | null): ConvoyError {
+  const named = nameMoves(state?.moves ?? []);
   const what = state?.enabled === true ? 'was started again by another client' : 'is still migrating chunks';
   return new ConvoyError(
     'balancerStillRunning',
-    `The balancer of ${cluster.name} ${what}; stop it and wait for its round to end.`,
+    `The balancer of ${cluster.name} ${what}; stop it and wait for its round to end.` +
+      (named === '' ? '' : ` Under way: ${named}.`),
   );
 }
 
 /**
  * Older config servers record migrations in `migrations`; up to 5.0 they also hold a lock on their collection. 8.0 has
- * neither: the donor's thread and the command that it serves show the move.
+ * neither: `movesUnderWay` shows them.
  */
 async function migrationRuns(cluster: ClusterClient, options: CallOptions): Promise<boolean> {
   const migrations = { find: 'migrations', limit: 1, singleBatch: true };
   // The balancer of 4.4 and 5.0 always holds the lock "balancer"; state 2 means that a lock is held.
   const locks = { find: 'locks', filter: { state: 2, _id: { $ne: 'balancer' } }, limit: 1, singleBatch: true };
   const replies = await Promise.all([migrations, locks].map((find) => cluster.router.command('config', find, options)));
-  if (replies.some(holdsAny)) return true;
-  return isAtLeast(cluster.version, 6, 0) && (await isMovingChunks(cluster, options));
+  return replies.some(holdsAny);
 }
 
 function holdsAny({ cursor }: Document): boolean {

@@ -80,7 +80,9 @@ const withoutPrimary: Explanation = {
 
 const noneAllowed: Explanation = {
   cause: 'no member of the replica set is one that readPreference and readPreferenceTags allow to read from',
-  advice: 'Check that such a member runs (rs.status(), and the tags in rs.conf()), or allow others to be read from.',
+  advice:
+    'Check that such a member runs (rs.status(), and the tags in rs.conf()), or allow others to be read from. Sets ' +
+    'do not show hidden and delayed members to clients.',
 };
 
 /** Servers without TLS wait for the rest of what they take for a message. */

@@ -45,9 +45,22 @@ interface RunningBuild {
 
 /**
  * Servers build in threads of this name, which the client's connection only waits for. One that has nothing to do has
- * no namespace (seen on 8.0.10).
+ * neither a namespace nor a command (8.0.10). On 5.0.7 the namespace is empty, and the command
+ * of the client names the collection. 8.0.10 has both; without a client, as after an election, its command lacks `$db`
+ * (server source: `updateCurOpOpDescription`).
  */
-const inThreads = { desc: { $regex: '^IndexBuildsCoordinator' }, ns: { $type: 'string' } };
+const inThreads = {
+  desc: { $regex: '^IndexBuildsCoordinator' },
+  $or: [{ ns: { $regex: '\\.' } }, { 'command.createIndexes': { $type: 'string' } }],
+};
+
+/** An operation of such a thread. */
+interface BuildingThread {
+  shard?: string;
+  opid: unknown;
+  ns?: string;
+  command?: { createIndexes?: string; $db?: string };
+}
 
 /**
  * The index builds that run on a cluster's primaries: no change event shows the beginning of one. They may not be in
@@ -58,36 +71,25 @@ export async function runningBuilds({ router }: ClusterClient, options: CallOpti
     // The threads count as idle.
     { $currentOp: { allUsers: true, idleConnections: true } },
     { $match: inThreads },
-    { $project: { shard: 1, opid: 1, ns: 1 } },
+    { $project: { shard: 1, opid: 1, ns: 1, command: 1 } },
   ];
   try {
-    const cursor = await router.openCursor('admin', { aggregate: 1, pipeline, cursor: {} }, options);
+    const cursor = await router.openCursor(
+      'admin',
+      { aggregate: 1, pipeline, cursor: {} },
+      { ...options, primary: true },
+    );
     await cursor.close();
     return cursor.first.documents.flatMap((bytes) => {
-      const { shard = '', opid, ns = '' } = BSON.deserialize(bytes) as { shard?: string; opid: unknown; ns?: string };
-      const dot = ns.indexOf('.');
-      if (dot < 0) return [];
-      return { id: `${shard} ${String(opid)} ${ns}`, database: ns.slice(0, dot), collection: ns.slice(dot + 1) };
+      const { shard = '', opid, ns = '', command = {} } = BSON.deserialize(bytes) as BuildingThread;
+      const namespace = ns === '' ? `${command.$db ?? ''}.${command.createIndexes ?? ''}` : ns;
+      const dot = namespace.indexOf('.');
+      if (dot <= 0) return [];
+      const [database, collection] = [namespace.slice(0, dot), namespace.slice(dot + 1)];
+      return { id: `${shard} ${String(opid)} ${namespace}`, database, collection };
     });
   } catch (error) {
     if (codeOf(error) === unauthorizedCode) return [];
-    throw error;
-  }
-}
-
-/**
- * Whether a shard gives chunks to another one, from 6.0 on. Without the privilege `inprog`, which a destination's user
- * may lack, the shards do not show their operations.
- */
-export async function isMovingChunks({ router }: ClusterClient, options: CallOptions): Promise<boolean> {
-  const moves = { $or: [{ desc: 'MoveChunk' }, { 'command._shardsvrMoveRange': { $exists: true } }] };
-  const pipeline = [{ $currentOp: { allUsers: true, idleConnections: true } }, { $match: moves }, { $limit: 1 }];
-  try {
-    const cursor = await router.openCursor('admin', { aggregate: 1, pipeline, cursor: {} }, options);
-    await cursor.close();
-    return cursor.first.documents.length > 0;
-  } catch (error) {
-    if (codeOf(error) === unauthorizedCode) return false;
     throw error;
   }
 }

@@ -69,6 +69,14 @@ export class DeferredCluster implements ClusterClient {
     return this.#client(`task ${id}`, (cluster) => cluster.taskClient(id));
   }
 
+  /**
+   * Connects, so that `kind` and `version` are known.
+   * @throws what connecting throws
+   */
+  async reach(signal: AbortSignal): Promise<void> {
+    await this.#open(signal);
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     const cluster = await this.#connecting?.catch(() => null);
@@ -101,6 +109,14 @@ export class DeferredCluster implements ClusterClient {
       throw error;
     }
   }
+}
+
+/**
+ * Makes `kind` and `version` of a cluster known before anything reads them: one that connects late connects now.
+ * @throws what connecting throws
+ */
+export async function ensureReached(cluster: ClusterClient, signal: AbortSignal): Promise<void> {
+  if (cluster instanceof DeferredCluster) await cluster.reach(signal);
 }
 
 class DeferredNodeClient implements NodeClient {

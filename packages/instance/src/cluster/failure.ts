@@ -52,6 +52,10 @@ class TimeBeforePlacementError extends Error {
 /** MigrationConflict: what a transaction or a read at a time needs has been at another shard since. */
 const migrationConflictCode = 272;
 
+const noSuchTransactionCode = 251;
+/** Nothing of the transaction was written. */
+const transientLabel = 'TransientTransactionError';
+
 /** BSONObjectTooLarge: the result does not fit into any reply. */
 export const objectTooLargeCode = 10_334;
 
@@ -129,7 +133,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     ElectionInProgress: 216,
     RetryChangeStream: 234,
     StaleDbVersion: 249,
-    NoSuchTransaction: 251,
+    NoSuchTransaction: noSuchTransactionCode,
     // The server removes unused sessions every five minutes.
     TooManyLogicalSessions: 261,
     ExceededTimeLimit: 262,
@@ -228,7 +232,22 @@ export function kindOfCode(code: number): FailureKind {
 
 /** The server's code of a failure; null if it has none, as for network failures. */
 export function codeOf(error: unknown): number | null {
+  if (error instanceof MongoServerSelectionError && isWithoutApiVersion(error)) return apiVersionMissingCode;
   return error instanceof MongoServerError && typeof error.code === 'number' ? error.code : null;
+}
+
+/** Servers with `requireApiVersion` refuse the greeting too: the driver then finds none. */
+function isWithoutApiVersion({ reason }: MongoServerSelectionError): boolean {
+  const failures = [...(reason?.servers.values() ?? [])].map(({ error }) => error);
+  return failures.some((failure) => failure instanceof MongoServerError && failure.code === apiVersionMissingCode);
+}
+
+/**
+ * Whether a server is sure that it knows of no such transaction. Beside a failed write concern, as of a primary that is
+ * just replaced, it gives no label: another member may have committed it (server source: isTransientTransactionError).
+ */
+export function hasNoTransaction(error: unknown): boolean {
+  return codeOf(error) === noSuchTransactionCode && (error as MongoServerError).hasErrorLabel(transientLabel);
 }
 
 /** The error of a server that splits events, if one part does not fit into any reply. */
@@ -244,7 +263,7 @@ export function isEventTooLarge(error: unknown): boolean {
 }
 
 /** Labels by which the server or the driver marks retryable errors; for codes that are not in the table. */
-const retryableLabels = ['RetryableWriteError', 'RetryableError', 'TransientTransactionError', 'SystemOverloadedError'];
+const retryableLabels = ['RetryableWriteError', 'RetryableError', transientLabel, 'SystemOverloadedError'];
 
 /** The kind of a thrown value, by its class, code and labels, never by its text. */
 export function classify(error: unknown): FailureKind {
@@ -278,6 +297,7 @@ const socketCodes: ReadonlySet<unknown> = new Set([
 
 /** True if the node may or may not have executed the call. */
 export function isNetworkFailure(error: unknown): boolean {
+  if (codeOf(error) === apiVersionMissingCode) return false;
   return (
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
@@ -385,4 +405,5 @@ export const notablescanOff = 'db.adminCommand({setParameter: 1, notablescan: fa
 
 /** What an operator does about `requireApiVersion`. */
 export const requireApiVersionOff =
-  'Set it to false on every node: db.adminCommand({setParameter: 1, requireApiVersion: false}).';
+  'Set it to false on every node, with mongosh --apiVersion 1: ' +
+  'db.adminCommand({setParameter: 1, requireApiVersion: false}).';

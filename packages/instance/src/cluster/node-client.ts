@@ -71,6 +71,8 @@ export interface WriteTicket {
   /** 16 bytes of the session's UUID. */
   lsid: Uint8Array;
   txnNumber: bigint;
+  /** The write begins a transaction of this number, of one document or several; the caller commits it. */
+  beginsTransaction?: true;
 }
 
 export interface WriteFailure {

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import type { CallOptions, ClusterClient, NodeClient } from './node-client.js';
+import { ensureReached } from './deferred-cluster.js';
 import { classify } from './failure.js';
 
 /** First release with user write blocking, on either side. */
@@ -43,11 +44,10 @@ export async function isBlocked(cluster: ClusterClient, options: CallOptions): P
   return block === 'unreadable' ? null : block?.foreignReason === null;
 }
 
-async function shownBlock(
-  { kind, router }: ClusterClient,
-  options: CallOptions,
-): Promise<StandingBlock | null | 'unreadable'> {
+async function shownBlock(cluster: ClusterClient, options: CallOptions): Promise<StandingBlock | null | 'unreadable'> {
   try {
+    await ensureReached(cluster, options.signal);
+    const { kind, router } = cluster;
     return kind === 'replicaSet' ? await blockOfReplicaSet(router, options) : await blockOfShards(router, options);
   } catch (error) {
     if (classify(error) !== 'unauthorized') throw error;

@@ -1,6 +1,8 @@
 import { type MongoClientOptions, type MongoClient, type Document, type ReadPreferenceLike, Timestamp } from 'mongodb';
 import { losesConnection } from '../failure.js';
 import type { Wait } from '../../async/clock.js';
+// Before the first client connects.
+import './driver-receive.js';
 
 /** Default number of connections to one node: apply workers, readers and the store share them. */
 const poolSizeDefault = 32;

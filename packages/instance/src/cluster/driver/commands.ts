@@ -1,4 +1,5 @@
 import { type Document, type ClientSession, type ClusterTime, Timestamp, type Db, type MongoClient } from 'mongodb';
+import { keepTime } from './driver-receive.js';
 
 // What every command gets before it is sent: concerns, the time that a read waits for, its kind, its database.
 
@@ -137,6 +138,7 @@ export class CausalTimes {
   learn({ $clusterTime }: { $clusterTime?: Partial<ClusterTime> | undefined }): void {
     if ($clusterTime?.clusterTime === undefined || $clusterTime.signature === undefined) return;
     if (this.#clusterTime !== null && !$clusterTime.clusterTime.greaterThan(this.#clusterTime.clusterTime)) return;
+    keepTime($clusterTime);
     this.#clusterTime = $clusterTime as ClusterTime;
   }
 

@@ -10,6 +10,7 @@ import {
 import type { CallsInFlight } from '../calls-in-flight.js';
 import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
 import { callKind, type CausalTimes, databaseOf } from './commands.js';
+import { withoutReply } from './driver-receive.js';
 
 /** Time limit of killCursors when a cursor is closed early; if it fails, the server times the cursor out. */
 const killLimit_ms = 5_000;
@@ -219,7 +220,7 @@ export function readCursorReply(cursor: DecodedCursor): CursorReply {
     documents,
     bytes: documents.reduce((sum, { length }) => sum + length, 0),
     ...(typeof token === 'string' && { resumeToken: token }),
-    ...(hasRecord && { recordToken: position }),
+    ...(hasRecord && { recordToken: withoutReply(position) }),
     ...(cursor.atClusterTime !== undefined && { atClusterTime: cursor.atClusterTime }),
   };
 }

@@ -6,6 +6,9 @@ import { statementField } from './driver-sequence.js';
 
 const fieldOfKind = { insert: 'documents', update: 'updates', delete: 'deletes' } as const;
 
+/** Fields of the first command of a transaction, whose commit states the write concern. */
+const transactionStart = { startTransaction: true, autocommit: false } as const;
+
 /** The command of a bulk write; the driver adds the session id. */
 export function writeCommand(write: RawWrite, ticket: WriteTicket | null): Document {
   assertWithinLimits(write.statements);
@@ -14,7 +17,7 @@ export function writeCommand(write: RawWrite, ticket: WriteTicket | null): Docum
     [write.kind]: write.collection,
     [field]: statementField(field, write.statements),
     ordered: write.ordered,
-    writeConcern: { w: 'majority' },
+    ...(ticket?.beginsTransaction === true ? transactionStart : { writeConcern: { w: 'majority' } }),
   };
   if (write.kind !== 'delete') command.bypassDocumentValidation = true;
   if (write.collectionUUID !== undefined)

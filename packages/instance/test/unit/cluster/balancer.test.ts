@@ -2,9 +2,12 @@ import type { Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { isAutoMergerOff, readBalancer, restoreBalancer, stopBalancer } from '../../../src/cluster/balancer.js';
+import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js';
 
 const signal = new AbortController().signal;
+
+const idle = { busy: false, mustWait: false, moves: [] };
 
 /** A balancer that stays busy for some checks after it was stopped. */
 function balancer(start: { mode: string; roundsLeft: number; migrations?: number }) {
@@ -23,7 +26,7 @@ function balancer(start: { mode: string; roundsLeft: number; migrations?: number
 describe('the balancer', () => {
   test('is stopped, with a wait for rounds and migrations alike', async () => {
     const { cluster, state } = balancer({ mode: 'full', roundsLeft: 3, migrations: 5 });
-    expect(await stopBalancer(cluster, { signal, poll_ms: 1 })).toEqual({ enabled: true, busy: true });
+    expect(await stopBalancer(cluster, { signal, poll_ms: 1 })).toMatchObject({ enabled: true, busy: true });
     expect(state.mode).toBe('off');
     expect(state.migrations).toBeLessThan(0);
     await restoreBalancer(cluster, { enabled: true }, { signal });
@@ -34,7 +37,7 @@ describe('the balancer', () => {
     const { cluster, client } = balancer({ mode: 'off', roundsLeft: 0 });
     const before = await stopBalancer(cluster, { signal, poll_ms: 1 });
     await restoreBalancer(cluster, before, { signal });
-    expect(before).toEqual({ enabled: false, busy: false });
+    expect(before).toEqual({ enabled: false, ...idle });
     expect(client.sent.some(({ command }) => 'balancerStart' in command || 'balancerStop' in command)).toBe(false);
   });
 
@@ -46,19 +49,72 @@ describe('the balancer', () => {
     expect((error as ConvoyError).error).toBe('balancerStillRunning');
   });
 
-  test.each([
-    ['shown by the shards', [{ desc: 'MoveChunk' }], true],
-    ['not shown', [], false],
-    ['not shown to this user', null, false],
-  ])('of 8.0 is busy while a move by hand is %s', async (_what, operations, busy) => {
+  /** A balancer of 8.0 that is off, while something is under way; null: the user may not see it. */
+  function off(operations: Document[] | null, reshardings: Document[] | null): ClusterClient {
     const { client } = balancer({ mode: 'off', roundsLeft: 0 });
-    const of8 = new FakeNodeClient('router', (command) => {
-      if (!('aggregate' in command)) return client.handlerOf('')('', command, command);
-      if (operations === null) throw serverError(13, 'Unauthorized');
-      return { cursor: { firstBatch: operations } };
+    const router = new FakeNodeClient('router', (command) => {
+      const shown = 'aggregate' in command ? operations : reshardings;
+      if (!('aggregate' in command) && command['find'] !== 'reshardingOperations')
+        return client.handlerOf('')('', command, command);
+      if (shown === null) throw serverError(13, 'Unauthorized');
+      return { cursor: { firstBatch: shown } };
     });
-    const cluster = fakeCluster({ router: of8, version: [8, 0, 10] });
-    expect(await readBalancer(cluster, { signal })).toEqual({ enabled: false, busy });
+    return fakeCluster({ router, version: [8, 0, 10] });
+  }
+
+  const chunk = [{ desc: 'MoveChunk', ns: 'shop.orders' }];
+  const database = [{ desc: 'MovePrimaryCoordinator', ns: 'shop' }];
+  const collection = [{ ns: 'shop.whole', provenance: 'balancerMoveCollection' }];
+
+  test.each<[string, Document[] | null, Document[] | null, string, boolean]>([
+    ['a chunk moves', chunk, [], 'a chunk of shop.orders', true],
+    [
+      'the config server has a chunk moved',
+      [{ command: { _shardsvrMoveRange: 'shop.orders' } }],
+      [],
+      'a chunk of shop.orders',
+      true,
+    ],
+    ['a database moves', database, [], 'movePrimary of shop', false],
+    ['a collection moves', [], collection, 'balancerMoveCollection of shop.whole', false],
+    [
+      'a series moves',
+      [],
+      [{ ns: 'shop.system.buckets.s', provenance: 'moveCollection' }],
+      'moveCollection of shop.s',
+      false,
+    ],
+    ['a collection is resharded', [], [{ ns: 'shop.orders' }], 'reshardCollection of shop.orders', true],
+    [
+      'a collection is unsharded',
+      [],
+      [{ ns: 'shop.orders', provenance: 'unshardCollection' }],
+      'unshardCollection of shop.orders',
+      true,
+    ],
+  ])('that is off is busy while %s, by hand too', async (_what, operations, reshardings, description, mustWait) => {
+    const state = await readBalancer(off(operations, reshardings), { signal });
+    expect(state).toMatchObject({ enabled: false, busy: true, mustWait, moves: [{ description }] });
+  });
+
+  test.each([
+    ['nothing moves', [], []],
+    ['this user may not see what moves', null, null],
+  ])('that is off is idle where %s', async (_what, operations, reshardings) => {
+    expect(await readBalancer(off(operations, reshardings), { signal })).toEqual({ enabled: false, ...idle });
+  });
+
+  test('is waited for no longer than the limit where what moves is followed', async () => {
+    const cluster = off(database, collection);
+    const since_ms = performance.now();
+    expect(await stopBalancer(cluster, { signal, poll_ms: 1, quietLimit_ms: 20 })).toMatchObject({ mustWait: false });
+    expect(performance.now() - since_ms).toBeGreaterThanOrEqual(20);
+    await expect(
+      stopBalancer(off([...database, ...chunk], collection), { signal, poll_ms: 1, quietLimit_ms: 5 }),
+    ).rejects.toMatchObject({
+      error: 'balancerStillRunning',
+      errorDescription: expect.stringContaining('a chunk of shop.orders') as unknown,
+    });
   });
 
   test.each([

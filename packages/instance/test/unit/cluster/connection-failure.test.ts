@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { connectionFailure, shardAdvice, unreachable } from '../../../src/cluster/connection-failure.js';
+import { classify, codeOf } from '../../../src/cluster/failure.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { certificate } from './certificate.js';
 import { failure, ScriptedNode } from './scripted-node.js';
@@ -131,6 +132,19 @@ it.each([
 ])('says what to do about a certificate of a shard: %s', (code, advice) => {
   const failed = new MongoNetworkError('connect', { cause: Object.assign(new Error('connect'), { code }) });
   expect(shardAdvice(failed)).toMatch(advice);
+});
+
+it('a server that refuses greetings without an API version is not called closed, and is not asked again', async () => {
+  const greeting = { ok: 0, code: 498_870, codeName: 'Location498870', errmsg: 'The apiVersion parameter is required' };
+  await using node = await ScriptedNode.start(() => failure(498_870, 'Location498870'), greeting);
+  const error = await failureOf(`${node.connectionString}?serverSelectionTimeoutMS=500`);
+  expect(error).toBeInstanceOf(ConvoyError);
+  expect(error).toMatchObject({ error: 'serverParameterInTheWay' });
+  expect((error as ConvoyError).errorDescription).toMatch(/requireApiVersion refuses.*mongosh --apiVersion 1/);
+  const client = new MongoClient(`${node.connectionString}?serverSelectionTimeoutMS=500`);
+  const refusal: unknown = await client.connect().catch((thrown: unknown) => thrown);
+  await client.close();
+  expect([codeOf(refusal), classify(refusal)]).toEqual([498_870, 'fatal']);
 });
 
 describe('a replica set whose members all answer', () => {

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
-import { DeferredCluster } from '../../../src/cluster/deferred-cluster.js';
+import { DeferredCluster, ensureReached } from '../../../src/cluster/deferred-cluster.js';
 import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { awayError, FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
@@ -54,6 +54,12 @@ it('connects once for all clients, with the first call', async () => {
   expect(tries).toBe(1);
   await cluster.close();
   expect(closed).toBe(1);
+});
+
+it('connects for who must know what it is, and leaves other clusters alone', async () => {
+  await ensureReached(cluster, never);
+  await ensureReached(fakeCluster({ router: new FakeNodeClient('router', {}) }), never);
+  expect([cluster.kind, cluster.version, tries]).toEqual(['sharded', [7, 0, 0], 1]);
 });
 
 it('tries again with each call while the cluster is unreachable', async () => {

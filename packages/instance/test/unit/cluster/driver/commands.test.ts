@@ -107,7 +107,8 @@ describe('over the wire', () => {
         const open = { aggregate: 1, pipeline: [{ $changeStream: {} }], cursor: {} };
         await (await nodeClient.openCursor('admin', open, { signal })).close();
         const causal = { level: 'majority', afterClusterTime: new Timestamp({ t: 70, i: 1 }) };
-        expect(node.named('find').map(({ body }) => body['readConcern'])).toEqual([causal, causal]);
+        const concerns = node.named('find').map(({ body }): unknown => body['readConcern']);
+        expect(concerns).toEqual([causal, causal]);
         expect(node.named('aggregate')[0]?.body['readConcern']).toEqual({ level: 'majority' });
       },
     );
