@@ -1,3 +1,4 @@
+import { Binary, Long } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { seriesOf, shownName } from '../cluster/time-series.js';
 import type { FailureMeaning, Retrying } from '../async/retry.js';
@@ -8,6 +9,7 @@ import { statementBytesMax } from '../cluster/driver/write-command.js';
 import {
   classify,
   duplicateKeyCode,
+  hasNoTransaction,
   historyIncompleteCode,
   indexKeysCodes,
   kindOfCode,
@@ -29,6 +31,11 @@ export interface DocumentWriter {
   write(write: RawWrite, signal: AbortSignal): Promise<WriteOutcome>;
 }
 
+/** Fewer statements gain nothing. */
+const togetherMin = 16;
+/** One refused statement undoes all of a transaction. */
+const apartAfterRefusal = 50;
+
 interface Slot {
   readonly lsid: Uint8Array;
   next: bigint;
@@ -45,6 +52,8 @@ interface Slot {
 export class FencedWriter implements DocumentWriter {
   readonly #idle: Slot[];
   readonly #freed = new Condition();
+  /** Writes that follow apart. */
+  #writesApart = 0;
 
   /**
    * @param sessions 16-byte ids of the sessions
@@ -59,6 +68,7 @@ export class FencedWriter implements DocumentWriter {
     epoch: number,
     private readonly confirm: ConfirmOwner,
     private readonly fence: SessionFence,
+    private readonly takesTransactions = false,
   ) {
     const first = BigInt(epoch) * numbersPerEpoch + 1n;
     this.#idle = sessions.map((lsid) => ({ lsid, next: first }));
@@ -74,11 +84,61 @@ export class FencedWriter implements DocumentWriter {
     const slot = this.#idle.pop();
     if (slot === undefined) return this.write(write, signal);
     try {
-      return await this.#writeIn(slot, write, signal);
+      return (await this.#writeTogether(slot, write, signal)) ?? (await this.#writeIn(slot, write, signal));
     } finally {
       this.#idle.push(slot);
       this.#freed.changed();
     }
+  }
+
+  /**
+   * Writes in one transaction, which costs a server half as much.
+   * @returns null where nothing of it was written: the caller writes in the ordinary way
+   */
+  async #writeTogether(slot: Slot, write: RawWrite, signal: AbortSignal): Promise<WriteOutcome | null> {
+    if (!this.#mayWriteTogether(write)) return null;
+    const ticket = { lsid: slot.lsid, txnNumber: slot.next, beginsTransaction: true } as const;
+    slot.next += 1n;
+    await this.confirm();
+    const outcome = await this.client.write(write, ticket, { signal }).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      if (classify(error) === 'staleEpoch') throw new ConvoyError('staleEpoch');
+      return null;
+    });
+    // From here on an unknown outcome is asked for until it is known: what was committed must not be sent again.
+    if (outcome?.failures.length === 0 && (await this.#committed(ticket, signal))) return outcome;
+    this.#writesApart = apartAfterRefusal;
+    return null;
+  }
+
+  async #committed({ lsid, txnNumber }: WriteTicket, signal: AbortSignal): Promise<boolean> {
+    const commit = {
+      // The driver would put its own number, a double, into a command that it takes for the end of a transaction.
+      commitTransaction: 0,
+      lsid: { id: new Binary(lsid, Binary.SUBTYPE_UUID) },
+      txnNumber: Long.fromBigInt(txnNumber),
+      autocommit: false,
+      writeConcern: { w: 'majority' },
+    };
+    const send = async (): Promise<boolean> => {
+      await this.confirm();
+      try {
+        await this.client.command('admin', commit, { signal });
+        return true;
+      } catch (error) {
+        if (hasNoTransaction(error)) return false;
+        throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;
+      }
+    };
+    return this.retrying('commit documents', send, signal);
+  }
+
+  #mayWriteTogether({ kind, ordered, collection, statements }: RawWrite): boolean {
+    if (!this.takesTransactions || kind === 'insert' || ordered || statements.length < togetherMin) return false;
+    if (seriesOf(collection) !== null) return false;
+    if (this.#writesApart === 0) return true;
+    this.#writesApart -= 1;
+    return false;
   }
 
   async #writeIn(slot: Slot, write: RawWrite, signal: AbortSignal): Promise<WriteOutcome> {

@@ -28,6 +28,14 @@ export type MetadataCollection =
 const findBatchDocumentsMax = 10_000;
 
 /**
+ * Servers with `notablescan` refuse a condition without an index: then all documents are taken in order of `_id`. A
+ * router does not show this parameter of its shards.
+ */
+function indexed(filter: Document): { hint?: Document } {
+  return '_id' in filter ? {} : { hint: { _id: 1 } };
+}
+
+/**
  * Reads and writes the metadata database at majority.
  * The filters make writes conditional, so that a write with an unknown outcome can be repeated.
  */
@@ -38,7 +46,8 @@ export class Metadata {
   ) {}
 
   async findOne(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<Document | null> {
-    const command = { find: collection, filter, limit: 1, singleBatch: true, readConcern: { level: 'majority' } };
+    const once = { limit: 1, singleBatch: true, readConcern: { level: 'majority' } };
+    const command = { find: collection, filter, ...indexed(filter), ...once };
     const reply = await this.#run(`read ${collection}`, command, signal);
     return cursorOf(reply).firstBatch[0] ?? null;
   }
@@ -97,7 +106,7 @@ export class Metadata {
   async count(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<number> {
     const reply = await this.#run(
       `count ${collection}`,
-      { count: collection, query: filter, readConcern: { level: 'majority' } },
+      { count: collection, query: filter, ...indexed(filter), readConcern: { level: 'majority' } },
       signal,
     );
     return Number(reply.n);
@@ -121,7 +130,7 @@ export class Metadata {
     signal: AbortSignal,
     { upsert = false }: { upsert?: boolean } = {},
   ): Promise<boolean> {
-    const statement = { q: filter, u: update, upsert };
+    const statement = { q: filter, u: update, upsert, ...indexed(filter) };
     return Number((await this.#write(collection, { update: collection, updates: [statement] }, signal)).n) > 0;
   }
 
@@ -131,7 +140,7 @@ export class Metadata {
     update: Document,
     signal: AbortSignal,
   ): Promise<void> {
-    const updates = [{ q: filter, u: update, multi: true }];
+    const updates = [{ q: filter, u: update, multi: true, ...indexed(filter) }];
     await this.#write(collection, { update: collection, updates }, signal);
   }
 
@@ -143,7 +152,7 @@ export class Metadata {
     signal: AbortSignal,
     { upsert = false }: { upsert?: boolean } = {},
   ): Promise<Document | null> {
-    const command = { findAndModify: collection, query: filter, update, new: true, upsert };
+    const command = { findAndModify: collection, query: filter, update, new: true, upsert, ...indexed(filter) };
     const reply = await this.#write(collection, command, signal);
     return (reply.value as Document | null | undefined) ?? null;
   }
@@ -192,7 +201,11 @@ export class Metadata {
   }
 
   async deleteMany(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<void> {
-    await this.#write(collection, { delete: collection, deletes: [{ q: filter, limit: 0 }] }, signal);
+    await this.#write(
+      collection,
+      { delete: collection, deletes: [{ q: filter, limit: 0, ...indexed(filter) }] },
+      signal,
+    );
   }
 
   #write(collection: MetadataCollection, command: Document, signal: AbortSignal): Promise<Document> {

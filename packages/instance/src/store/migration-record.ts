@@ -108,6 +108,11 @@ export interface MigrationRecord {
   memberCheck?: string;
   /** Commands that a coordinator sent to the whole fleet; absent when each instance got its own. */
   fleetCommands?: FleetCommands;
+  /**
+   * Whether a leader has looked in the present direction at what a commit would leave behind, or could not. Absent in
+   * records of earlier releases.
+   */
+  inventoryLook?: 'pending' | 'done';
   /** Epoch of the leader whose journal of carried items counts; absent until the commit has one. */
   carryEpoch?: number | null;
   /**

@@ -34,7 +34,7 @@ export interface DrainedRound {
   round: number;
   /** Late writes, without the two below; stored under its first name. */
   eventsAbove: number;
-  /** Creations of collections and indexes, and drops: by users, or because a database moves to another shard. */
+  /** Creations of collections and indexes, drops and reshardings: by users, or because something moves. */
   createsAndDrops?: number;
   /** UUIDs of the collections with deletes after it. */
   deletedIn?: string[];

@@ -1,4 +1,4 @@
-import { BSON } from 'mongodb';
+import { Binary, BSON, type Long, MongoServerError } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
 import { createFence, SessionFence } from '../../../src/store/fence.js';
@@ -189,6 +189,131 @@ describe('a fenced write', () => {
       writerOf(client, once, () => Promise.reject(new Error('not confirmed'))).write(write, never),
     ).rejects.toThrow('not confirmed');
     expect(tickets).toEqual([]);
+  });
+});
+
+/** Enough statements for a transaction. */
+const many: RawWrite = {
+  ...write,
+  kind: 'update',
+  statements: Array.from({ length: 20 }, (_, _id) => bytesOf({ q: { _id }, u: { $set: { a: 1 } } })),
+};
+const answered: WriteOutcome = { n: 20, nModified: 20, upserted: 0, failures: [] };
+
+const noTransaction = new MongoServerError({
+  ok: 0,
+  code: 251,
+  errmsg: 'no such transaction',
+  errorLabels: ['TransientTransactionError'],
+});
+
+/** A writer to a replica set whose calls are recorded in order, as `start 1`, `commit 1` or `write 2`. */
+function togetherOf(
+  answers: (WriteOutcome | Error)[],
+  commits: (Error | 'fine')[] = [],
+  retrying = times(3),
+): { writer: FencedWriter; calls: string[] } {
+  const calls: string[] = [];
+  const number = (txnNumber: bigint): string => String(txnNumber - base);
+  const client = clientWith({
+    label: 'router',
+    write(one, ticket) {
+      const kind = ticket?.beginsTransaction === true ? 'start' : one.collection === 'fence' ? 'fence' : 'write';
+      calls.push(`${kind} ${number(ticket?.txnNumber ?? 0n)}`);
+      const answer = kind === 'fence' ? fenced : (answers.shift() ?? answered);
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
+    command(database, command) {
+      expect(database).toBe('admin');
+      expect(command).toMatchObject({ commitTransaction: 0, autocommit: false, writeConcern: { w: 'majority' } });
+      expect(command.lsid).toEqual({ id: new Binary(sessions[0], Binary.SUBTYPE_UUID) });
+      calls.push(`commit ${number((command.txnNumber as Long).toBigInt())}`);
+      const answer = commits.shift() ?? 'fine';
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve({ ok: 1 });
+    },
+  });
+  const confirm = (): Promise<void> => Promise.resolve();
+  return {
+    writer: new FencedWriter(client, retrying, sessions.slice(0, 1), epoch, confirm, fenceOf(client), true),
+    calls,
+  };
+}
+
+describe('a write of many statements to a replica set', () => {
+  it('is one transaction, which the same number commits', async () => {
+    const { writer, calls } = togetherOf([]);
+    expect(await writer.write(many, never)).toEqual(answered);
+    expect(await writer.write({ ...many, kind: 'delete' }, never)).toEqual(answered);
+    expect(calls).toEqual(['start 1', 'commit 1', 'start 2', 'commit 2']);
+  });
+
+  it.each([
+    ['inserts, which cost no less in one', { ...many, kind: 'insert' as const }],
+    ['few statements', { ...many, statements: many.statements.slice(0, 3) }],
+    ['ordered ones, of capped collections', { ...many, ordered: true }],
+    ['buckets of a time series', { ...many, collection: 'system.buckets.orders' }],
+  ])('is none of %s', async (_what, one) => {
+    const { writer, calls } = togetherOf([]);
+    await writer.write(one, never);
+    expect(calls).toEqual(['write 1']);
+  });
+
+  it('is sent apart, under the next number, when a statement is refused: nothing of it was written', async () => {
+    const apart = { ...answered, n: 19, failures: [{ index: 4, code: 11000, message: '' }] };
+    const { writer, calls } = togetherOf([outcomeOf(11000), apart]);
+    expect(await writer.write(many, never)).toEqual(apart);
+    expect(calls).toEqual(['start 1', 'write 2']);
+  });
+
+  it.each([
+    ['the answer is lost', new Error('connection lost')],
+    ['a lock is not to be had in time', serverError(24)],
+    ['another transaction was faster', serverError(112)],
+    ['the server has no transactions', serverError(20)],
+  ])('is sent apart when %s before the commit: what is not committed is not written', async (_why, failure) => {
+    const { writer, calls } = togetherOf([failure]);
+    expect(await writer.write(many, never)).toEqual(answered);
+    expect(calls).toEqual(['start 1', 'write 2']);
+  });
+
+  it('is sent apart when the server does not know the transaction any more, as after a failover', async () => {
+    const { writer, calls } = togetherOf([], [new Error('connection lost'), noTransaction]);
+    expect(await writer.write(many, never)).toEqual(answered);
+    expect(calls).toEqual(['start 1', 'commit 1', 'commit 1', 'write 2']);
+  });
+
+  it('is not sent again while nobody knows whether it is committed', async () => {
+    const { writer, calls } = togetherOf([], [new Error('connection lost'), serverError(189), 'fine']);
+    expect(await writer.write(many, never)).toEqual(answered);
+    expect(calls).toEqual(['start 1', 'commit 1', 'commit 1', 'commit 1']);
+  });
+
+  it('is asked for again while the server is not sure that it knows of no such transaction', async () => {
+    const { writer, calls } = togetherOf([], [serverError(251), 'fine']);
+    expect(await writer.write(many, never)).toEqual(answered);
+    expect(calls).toEqual(['start 1', 'commit 1', 'commit 1']);
+  });
+
+  it('ends with the failure of its commit where that says nothing of the outcome', async () => {
+    const { writer, calls } = togetherOf([], [serverError(8000)], once);
+    await expect(writer.write(many, never)).rejects.toMatchObject({ code: 8000 });
+    expect(calls).toEqual(['start 1', 'commit 1']);
+  });
+
+  it.each([
+    ['begins', [serverError(225)], []],
+    ['is committed', [], [serverError(225)]],
+  ])('of a former owner ends with staleEpoch when it %s', async (_when, answers, commits) => {
+    await expect(togetherOf(answers, commits, once).writer.write(many, never)).rejects.toMatchObject({
+      error: 'staleEpoch',
+    });
+  });
+
+  it('is followed by fifty writes apart once a statement was refused', async () => {
+    const { writer, calls } = togetherOf([outcomeOf(11000)]);
+    for (let count = 0; count < 52; count += 1) await writer.write(many, never);
+    expect(calls.filter((call) => call.startsWith('write'))).toHaveLength(51);
+    expect(calls.slice(-2)).toEqual(['start 53', 'commit 53']);
   });
 });
 

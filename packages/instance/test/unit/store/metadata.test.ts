@@ -46,6 +46,24 @@ describe('metadata', () => {
     }
   });
 
+  it('has an index for every condition: servers may refuse others, which routers do not show', async () => {
+    const set = { $set: { c: 1 } };
+    for (const filter of [{ _id: 'a', epoch: 1 }, { epoch: 1 }]) {
+      await metadata.updateOne('rereads', filter, set, never);
+      await metadata.findAndUpdate('rereads', filter, set, never);
+      await metadata.updateMany('rereads', filter, set, never);
+      await metadata.findOne('rereads', filter, never);
+      await metadata.count('rereads', filter, never);
+      await metadata.deleteMany('rereads', filter, never);
+    }
+    const hints = commands.map(({ hint, updates, deletes }) => {
+      const [statement] = ((updates ?? deletes) as Document[] | undefined) ?? [];
+      return (statement === undefined ? hint : statement.hint) as unknown;
+    });
+    expect(hints.slice(0, 6)).toEqual(Array(6).fill(undefined));
+    expect(hints.slice(6)).toEqual(Array(6).fill({ _id: 1 }));
+  });
+
   it('is read to the end, even when a reply has fewer documents than requested', async () => {
     await metadata.upsertMany(
       'rereads',
