@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { shownName } from '../cluster/time-series.js';
 import type { Clock } from '../async/clock.js';
 import { idClass, mayBound } from '../bson/id.js';
-import type { RawValue } from '../bson/scan.js';
+import { ownedValue, type RawValue } from '../bson/scan.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import { mayReadLater } from '../cluster/failure.js';
 import type { PartitionTable } from '../store/partition-table.js';
@@ -139,7 +139,7 @@ export async function beginReading({ table, partition, deps, stop }: Omit<Partit
 async function pump(attempt: Attempt): Promise<void> {
   const { table, deps, reader, writer, marked, stop, hard } = attempt;
   const closeAt_ms = deps.clock.monotonic_ms() + deps.partition_seconds * 1000;
-  let lastSent: Uint8Array | null = null;
+  let lastSent: RawValue | null = null;
   for (;;) {
     stop.throwIfAborted();
     await deps.budget.untilFree(stop);
@@ -153,8 +153,9 @@ async function pump(attempt: Attempt): Promise<void> {
       splitOff(attempt, idOf(first));
       return;
     }
+    const last = documents.at(-1);
+    if (last !== undefined) lastSent = ownedValue(idOf(last));
     await writer.write(documents, hard);
-    lastSent = documents.at(-1) ?? lastSent;
   }
   await writer.finish();
 }
@@ -163,8 +164,9 @@ async function pump(attempt: Attempt): Promise<void> {
  * Whether a partition may end before a document: not before its first one, not between documents of one id class, and
  * only at an `_id` that may bound partitions.
  */
-function maySplitBefore(first: Uint8Array, lastSent: Uint8Array | null, { collection }: PartitionTable): boolean {
-  return lastSent !== null && differ(lastSent, first) && mayBound(idOf(first), collection.collated);
+function maySplitBefore(first: Uint8Array, lastSent: RawValue | null, { collection }: PartitionTable): boolean {
+  const id = idOf(first);
+  return lastSent !== null && differ(lastSent, id) && mayBound(id, collection.collated);
 }
 
 /** Makes the rest a partition and dispatches the buffered events again, before a reader can start the rest. */
@@ -173,8 +175,8 @@ function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawVa
   deps.stream.release(table, partition.takeBuffered());
 }
 
-function differ(a: Uint8Array, b: Uint8Array): boolean {
-  return idClass(idOf(a), false) !== idClass(idOf(b), false);
+function differ(a: RawValue, b: RawValue): boolean {
+  return idClass(a, false) !== idClass(b, false);
 }
 
 /** Closes a partition whose writes are all acknowledged: one durable write makes it done and its rest waiting. */

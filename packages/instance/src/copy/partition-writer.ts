@@ -1,7 +1,8 @@
 import { replaceStatement } from '../bson/build.js';
-import { findValue, type RawValue } from '../bson/scan.js';
+import { findValue, ownedValue, type RawValue } from '../bson/scan.js';
 import { hasZeroTimestamp } from '../bson/sent-value.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
+import { freeReply } from '../cluster/driver/driver-receive.js';
 import type { RawWrite, WriteOutcome } from '../cluster/node-client.js';
 import { rereadOfRefusal, rereadOfUpsert, writeRefused } from '../store/fenced-writer.js';
 import type { Partition } from '../store/partition.js';
@@ -27,7 +28,7 @@ export class PartitionWriter {
 
   /**
    * Sends a batch without waiting for its answer; waits while too many are in flight. Rejects when an earlier one
-   * failed.
+   * failed. Once the batch is written, nobody may read its documents any more.
    */
   async write(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
     while (this.#inFlight.size >= writesInFlightMax) await Promise.race(this.#inFlight);
@@ -62,6 +63,7 @@ export class PartitionWriter {
     if (upserts.length > 0) await this.#upsert(upserts, signal);
     this.partition.wrote(documents.length, bytes);
     this.deps.concurrency.acknowledged(bytes);
+    freeReply(documents);
   }
 
   /** Upserts documents that may be there already, and those that an insert would change (zero timestamps). */
@@ -119,7 +121,8 @@ export class PartitionWriter {
   }
 
   #reread(document: Uint8Array | undefined, reason: RereadReason): RereadRequest {
-    return { collection: this.collection, id: idOf(document), reason, time: this.partition.readTime ?? 0n };
+    const id = ownedValue(idOf(document));
+    return { collection: this.collection, id, reason, time: this.partition.readTime ?? 0n };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
+import { freeReply } from '../../cluster/driver/driver-receive.js';
 import { BatchSize, matchingAll, ResumableCursor } from '../../cluster/reads.js';
 import type { NodeClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { type OpenFind, openIdRange } from '../../cluster/range-read.js';
@@ -81,7 +82,7 @@ export class OrderedDocuments {
     }
   }
 
-  /** All documents with the `_id` of the current document. */
+  /** Copies of all documents with the `_id` of the current document: batches are freed once they are used up. */
   async takeGroup(id: RawValue): Promise<Uint8Array[]> {
     const group: Uint8Array[] = [];
     const wanted = ownedValue(id);
@@ -89,7 +90,7 @@ export class OrderedDocuments {
       await this.fill();
       const document = this.current;
       if (document === undefined || compareIds(idOrNull(document), wanted) !== 0) return group;
-      group.push(document);
+      group.push(Buffer.from(document));
       this.at += 1;
     }
   }
@@ -98,16 +99,21 @@ export class OrderedDocuments {
     const ahead = this.#ahead;
     this.#ahead = null;
     await ahead?.catch(() => undefined);
+    freeReply(this.documents);
+    [this.documents, this.at] = [[], 0];
     await this.#cursor.close();
   }
 
   #take(batch: RawBatch): void {
+    const before = this.documents;
     const fresh = this.#reopened ? batch.documents.filter((document) => this.#isFresh(document)) : batch.documents;
     this.documents = fresh;
     this.at = 0;
     this.#documentCount += fresh.length;
     this.bytes += batch.bytes;
     this.#remember(fresh);
+    const memory = before[0]?.buffer;
+    if (!this.#lastGroup.some(({ buffer }) => buffer === memory)) freeReply(before);
   }
 
   #remember(documents: readonly Uint8Array[]): void {

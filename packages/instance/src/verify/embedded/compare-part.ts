@@ -1,3 +1,4 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import { compareFirst, type Finding } from '../compare/first-comparison.js';
 import type { KnownTimes } from '../compare/sides.js';
 import { firstSeen, storedMismatch } from './stored-mismatch.js';
@@ -72,7 +73,7 @@ export async function comparePart(comparing: Comparing): Promise<void> {
 async function mayGoOn(comparing: Comparing): Promise<void> {
   const { deps, untilRoom, signal } = comparing;
   const { migration, clock } = deps;
-  while (migration.isApplyBehind || migration.isDraining) await clock.sleep(pause_ms, signal);
+  while (migration.applyLag_seconds > steadyLagMax_seconds || migration.isDraining) await clock.sleep(pause_ms, signal);
   await untilRoom(signal);
   refuseLeft(comparing);
 }

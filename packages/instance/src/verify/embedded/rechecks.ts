@@ -1,3 +1,4 @@
+import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { RawValue } from '../../bson/scan.js';
 import type { LastingDifferences } from '../../store/task-record.js';
 import {
@@ -29,6 +30,9 @@ const looksMax = 3;
  * Pause between two checks of a key that differs or was written meanwhile: its next change is likely to arrive soon.
  */
 const again_ms = 1_000;
+
+/** How long a key that one stream has shown waits for the other one: nearly every write is on both sides. */
+const otherSide_ms = 2_000;
 
 /** Progress of applying, for checks of documents that differ. */
 interface Rereading {
@@ -89,9 +93,8 @@ export class Rechecks {
     const [now_ms, applied] = [clock.monotonic_ms(), this.deps.migration.appliedTime];
     // Without room for more keys the streams stop: some keys must leave, as stored mismatches that are checked again.
     const { isFull } = this.store.keys;
-    const due = this.store.keys.some(
-      lookupsMax,
-      ({ notBefore_ms, appliedFrom }) => notBefore_ms <= now_ms && (isFull || appliedFrom <= applied),
+    const due = this.store.keys.some(lookupsMax, (key) =>
+      isFull ? key.notBefore_ms <= now_ms : key.appliedFrom <= applied && isShown(key, now_ms),
     );
     if (due.length === 0) return false;
     await this.#look(
@@ -234,7 +237,8 @@ export class Rechecks {
     { sourceTime }: Rereading,
   ): DifferenceHistory {
     const { migration } = this.deps;
-    const rereadTasks = migration.isCommitAwaited || migration.isApplyBehind ? [] : collection.copyTasks;
+    const isBusy = migration.isCommitAwaited || migration.applyLag_seconds > steadyLagMax_seconds;
+    const rereadTasks = isBusy ? [] : collection.copyTasks;
     return nextHistory(before, { state, sourceTime, applied: migration.appliedTime, rereadTasks });
   }
 
@@ -247,6 +251,12 @@ export class Rechecks {
     if (over.length > 0) await this.deps.storage.removeMismatches(over);
     return group.length - over.length;
   }
+}
+
+/** Whether both streams have shown a key, so that none of them will name it for the same write again, or one waited. */
+function isShown({ notBefore_ms, first }: TouchedKey, now_ms: number): boolean {
+  const isOnBoth = first.source !== null && first.destination !== null;
+  return notBefore_ms + (isOnBoth ? 0 : otherSide_ms) <= now_ms;
 }
 
 function count(lasting: LastingDifferences, history: DifferenceHistory, { collection }: BookedCollection): void {

@@ -16,8 +16,14 @@ import type { BookedCollection, VerificationStore } from './verification-store.j
  * applied by then.
  */
 const settle_ms = 300;
-/** Interval of checks for room while too many keys wait. */
-const full_ms = 50;
+/** Interval of checks whether reading goes on: there is room for keys, and applying does not go before. */
+const pause_ms = 50;
+/** Pause after few events: a stream answers each one at once, and events that come together cost less on both ends. */
+const gather_ms = 100;
+/** Applying that is behind by more catches up, and reading the changes once more would take servers from it. */
+const catchingUp_seconds = 3;
+/** Reading yields while it is behind by less: what applying has done cannot become too old for the oplogs. */
+const yieldedMax_seconds = 60;
 
 /** Follows the writes to the sync task's own collections on one side. */
 export class SideFollower {
@@ -141,7 +147,7 @@ export class SideFollower {
     );
     try {
       for (;;) {
-        while (store.keys.isFull) await deps.clock.sleep(full_ms, signal);
+        while (store.keys.isFull || this.#yields()) await deps.clock.sleep(pause_ms, signal);
         const { touches, readBelow, clusterTime } = await stream.next(signal);
         signal.throwIfAborted();
         const notBefore_ms = deps.clock.monotonic_ms() + settle_ms;
@@ -151,10 +157,21 @@ export class SideFollower {
             store.keys.add(side, entry_.collection.key, id, time, notBefore_ms);
         }
         this.#advance(readBelow, clusterTime);
+        const gathers = touches.length > 0 && touches.length < batchDocumentsMax / 2 && !deps.migration.isCommitAwaited;
+        if (gathers) await deps.clock.sleep(gather_ms, signal);
       }
     } finally {
       await stream.close();
     }
+  }
+
+  /** Whether applying catches up: it needs what reading the same changes once more would take. */
+  #yields(): boolean {
+    const { applyLag_seconds, appliedTime } = this.deps.migration;
+    if (applyLag_seconds <= catchingUp_seconds) return false;
+    const behind_seconds =
+      this.side === 'source' ? secondsOf(appliedTime) - secondsOf(this.#position ?? 0n) : this.readLag_seconds;
+    return behind_seconds < yieldedMax_seconds;
   }
 
   #advance(readBelow: bigint, clusterTime: bigint): void {

@@ -133,7 +133,7 @@ export class TouchedKeys {
     this.#collections.delete(key);
   }
 
-  /** The earliest write of all keys on a side; null if there is none. */
+  /** A time at most a second before the earliest write of all keys on a side; null if there is none. */
   oldest(side: Side): bigint | null {
     return this.#firstWrites[side].earliest();
   }
@@ -162,9 +162,9 @@ export class TouchedKeys {
   }
 }
 
-/** The keys with a first write on one side, by its second: the earliest is found without a look at all of them. */
+/** How many keys have their first write on one side in each second: the earliest is found without a look at all. */
 class FirstWrites {
-  readonly #bySecond = new Map<number, Set<TouchedKey>>();
+  readonly #bySecond = new Map<number, number>();
 
   constructor(private readonly side: Side) {}
 
@@ -172,10 +172,7 @@ class FirstWrites {
   note(touched: TouchedKey, time: bigint): void {
     if (touched.first[this.side] !== null) return;
     touched.first[this.side] = time;
-    const second = secondsOf(time);
-    const known = this.#bySecond.get(second);
-    if (known === undefined) this.#bySecond.set(second, new Set([touched]));
-    else known.add(touched);
+    this.#add(secondsOf(time), 1);
   }
 
   /** The key has no write any more. */
@@ -183,21 +180,19 @@ class FirstWrites {
     const time = touched.first[this.side];
     if (time === null) return;
     touched.first[this.side] = null;
-    const second = secondsOf(time);
-    const known = this.#bySecond.get(second);
-    known?.delete(touched);
-    if (known?.size === 0) this.#bySecond.delete(second);
+    this.#add(secondsOf(time), -1);
   }
 
-  /** The earliest first write; null if there is none. */
+  #add(second: number, keys: 1 | -1): void {
+    const count = (this.#bySecond.get(second) ?? 0) + keys;
+    if (count === 0) this.#bySecond.delete(second);
+    else this.#bySecond.set(second, count);
+  }
+
+  /** The beginning of the second of the earliest first write; null if there is none. */
   earliest(): bigint | null {
-    let firstSecond = Infinity;
-    for (const second of this.#bySecond.keys()) if (second < firstSecond) firstSecond = second;
-    let earliest: bigint | null = null;
-    for (const { first } of this.#bySecond.get(firstSecond) ?? []) {
-      const time = first[this.side];
-      if (time !== null && (earliest === null || time < earliest)) earliest = time;
-    }
-    return earliest;
+    let earliest = Infinity;
+    for (const second of this.#bySecond.keys()) if (second < earliest) earliest = second;
+    return earliest === Infinity ? null : BigInt(earliest) << 32n;
   }
 }

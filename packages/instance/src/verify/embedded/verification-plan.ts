@@ -122,8 +122,8 @@ export interface MigrationToVerify {
   copied(collections: readonly CollectionToVerify[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Time of the source below which all sync tasks have applied everything. */
   readonly appliedTime: bigint;
-  /** Applying has fallen behind: reading documents waits for it. */
-  readonly isApplyBehind: boolean;
+  /** How far applying is behind the source: reading yields to it. 0 from a commit on, which waits for verification. */
+  readonly applyLag_seconds: number;
   /** The sync task applies the last changes before a commit, which waits only for that: everything else yields. */
   readonly isDraining: boolean;
   /** A commit waits for the position of the streams. */

@@ -14,6 +14,7 @@ import type { SkippedIndex } from '../../catalog/index-plan.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read-catalog.js';
 import { classify } from '../../cluster/failure.js';
 import type { Namespace, ClusterClient } from '../../cluster/node-client.js';
+import { seriesOf, shownName } from '../../cluster/time-series.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
@@ -157,9 +158,8 @@ function notCompared(
     const known = planned.get(namespaceOf(entry));
     return known?.sourceUuid !== entry.uuid || known.destinationUuid !== other.uuid;
   });
-  const series = source.timeSeries.filter((namespace) =>
-    destination.timeSeries.includes(nameThere(namespaceFrom(namespace))),
-  );
+  const unread = unreadSeries(source, destination, remap);
+  const series = seriesOn(source).filter((namespace) => unread.has(nameThere(namespaceFrom(namespace))));
   return [
     ...missed.map((entry) => ({
       namespace: namespaceOf(entry),
@@ -167,9 +167,27 @@ function notCompared(
     })),
     ...series.map((namespace) => ({
       namespace,
-      reason: 'documents of a time series have no order and no _id in common on both sides',
+      reason: 'one side keeps this time series in a form that is not compared: before 6.0, or after 8.2',
     })),
   ];
+}
+
+/** The time series of a side, as users know them, whether their buckets can be read or not. */
+function seriesOn({ catalog, timeSeries }: CatalogReport): string[] {
+  const read = catalog.filter(({ name }) => seriesOf(name) !== null);
+  return [...timeSeries, ...read.map(shownName)];
+}
+
+/** Time series of both sides that one of them keeps in a form that is not read, by their names on the destination. */
+function unreadSeries(source: CatalogReport, destination: CatalogReport, remap: NamespaceRemap): ReadonlySet<string> {
+  const there = (namespace: string): string => namespaceOf(remap.toDestination(namespaceFrom(namespace)));
+  const onDestination = new Set(seriesOn(destination));
+  const unread = new Set([...source.timeSeries.map(there), ...destination.timeSeries]);
+  return new Set(
+    seriesOn(source)
+      .map(there)
+      .filter((name) => onDestination.has(name) && unread.has(name)),
+  );
 }
 
 /** What a migration between the compared clusters has recorded about single indexes. */
@@ -232,13 +250,16 @@ function compareDefinitions(
   deps: DefinitionRules,
 ): NamespaceDifference[] {
   const comparesKeys = comparesShardKeys(deps);
-  const expected = comparesKeys ? source.catalog : withShardKeysOf(source.catalog, destination.catalog, deps.remap);
+  const unread = unreadSeries(source, destination, deps.remap);
+  const here = source.catalog.filter((entry) => !unread.has(shownName(deps.remap.toDestination(entry))));
+  const there = destination.catalog.filter((entry) => !unread.has(shownName(entry)));
+  const expected = comparesKeys ? here : withShardKeysOf(here, there, deps.remap);
   const timeSeries = source.timeSeries.map((namespace) =>
     namespaceOf(deps.remap.toDestination(namespaceFrom(namespace))),
   );
   const differences: NamespaceDifference[] = [
-    ...compareCatalogs(expected, destination.catalog, { ...deps, form: 'final', indexScope: 'all' }),
-    ...compareTimeSeries(timeSeries, destination.timeSeries),
+    ...compareCatalogs(expected, there, { ...deps, form: 'final', indexScope: 'all' }),
+    ...compareTimeSeries(timeSeries, destination.timeSeries, unread),
     ...destination.inconsistentIndexes.map(({ namespace, index }): NamespaceDifference => ({
       kind: 'index',
       namespace,
@@ -261,9 +282,14 @@ function withShardKeysOf(source: Catalog, destination: Catalog, remap: Namespace
   return source.map((entry) => ({ ...entry, sharding: found.get(there(entry)) ?? null }));
 }
 
-function compareTimeSeries(source: readonly string[], destination: readonly string[]): NamespaceDifference[] {
-  const missing = source.filter((namespace) => !destination.includes(namespace));
-  const extra = destination.filter((namespace) => !source.includes(namespace));
+function compareTimeSeries(
+  source: readonly string[],
+  destination: readonly string[],
+  unread: ReadonlySet<string>,
+): NamespaceDifference[] {
+  // One that is in both lists is unread.
+  const missing = source.filter((namespace) => !unread.has(namespace));
+  const extra = destination.filter((namespace) => !unread.has(namespace));
   return [
     ...missing.map((namespace): NamespaceDifference => ({ kind: 'missing', namespace, detail: 'timeseries' })),
     ...extra.map((namespace): NamespaceDifference => ({

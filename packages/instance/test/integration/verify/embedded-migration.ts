@@ -50,6 +50,30 @@ export class EmbeddedMigration implements AsyncDisposable {
     return new EmbeddedMigration(clusters, flags);
   }
 
+  /**
+   * Real servers wait for minutes before they move a collection, so that transactions end before, and for half a minute
+   * before they look how far they are. Those of the source do not any more.
+   */
+  async moveQuickly(): Promise<void> {
+    const { configConnectionString } = this.clusters[0];
+    if (configConnectionString === undefined) return;
+    await using config = new MongoClient(configConnectionString);
+    for (const wait of ['MinimumOperationDurationMillis', 'DelayBeforeRemainingOperationTimeQueryMillis'])
+      await config.db('admin').command({ setParameter: 1, [`resharding${wait}`]: 0 });
+  }
+
+  /** A client of a shard of the source, or of its config server, where it has access of its own. */
+  async serverOfSource(id: string): Promise<MongoClient> {
+    const { configConnectionString } = this.clusters[0];
+    if (id === 'config') return new MongoClient(configConnectionString ?? '');
+    const { shards } = await this.source.db('admin').command({ listShards: 1 });
+    const host = (shards as { _id: string; host: string }[])
+      .find(({ _id }) => _id === id)
+      ?.host.split('/')
+      .at(-1);
+    return new MongoClient(`mongodb://${host}/?directConnection=true`);
+  }
+
   /** Starts with the contract's defaults. */
   async start(options: Document = {}): Promise<void> {
     await this.instance.open();

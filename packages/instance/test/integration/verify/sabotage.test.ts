@@ -1,6 +1,10 @@
-import { Double, Int32, Long, type Db, type MongoClient } from 'mongodb';
+import { backendVersion } from '@convoy/testbed/cluster/server-version';
+import { Double, Int32, Long, ObjectId, type Db, type MongoClient } from 'mongodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { TwoClusters } from './two-clusters.js';
+
+const [sourceRelease] = await backendVersion(undefined, 'source');
+const [destinationRelease] = await backendVersion(undefined, 'destination');
 
 let clusters: TwoClusters;
 beforeAll(async () => {
@@ -195,26 +199,47 @@ describe('ddlChanges', () => {
     });
   });
 
-  test('a time series is compared by its buckets, byte for byte, under the name of its users', async () => {
-    for (const { client } of clusters.sides)
+  test('a time series that one side keeps in an older form is named, and is no difference', async () => {
+    await using pair = await TwoClusters.open([0, 0], {}, { source: '5.0', destination: '8.0' });
+    for (const { client } of pair.sides) {
       await client.db('shop').createCollection('weather', { timeseries: { timeField: 'at' } });
-    const [here, there] = clusters.sides.map(({ client }) => client.db('shop'));
-    await here?.collection('weather').insertOne({ at: new Date(0), degrees: 20 });
-    const buckets = there?.collection('system.buckets.weather');
-    const [bucket] = (await here?.collection('system.buckets.weather').find().toArray()) ?? [];
-    await buckets?.insertOne({ ...bucket }, { bypassDocumentValidation: true });
-    expect(await clusters.compare()).toMatchObject({ verdict: 'equal' });
-    await buckets?.updateOne({}, { $set: { 'control.min.degrees': 19 } }, { bypassDocumentValidation: true });
-    expect(await clusters.compare()).toMatchObject({
-      verdict: 'different',
-      totals: { mismatches: 1 },
-    });
-    await there?.dropCollection('weather');
-    expect(await clusters.compare()).toMatchObject({
-      verdict: 'different',
-      differences: [{ kind: 'missing', namespace: 'shop.weather' }],
-    });
+      await client
+        .db('shop')
+        .collection('orders')
+        .insertOne({ _id: new ObjectId('0'.repeat(24)) });
+    }
+    const named = { verdict: 'incomplete', differences: [], notCompared: [{ namespace: 'shop.weather' }] };
+    expect(await pair.compare()).toMatchObject(named);
+    const there = pair.destination.client.db('shop');
+    await there.dropCollection('weather');
+    const missing = { kind: 'missing', namespace: 'shop.weather', detail: 'timeseries' };
+    expect(await pair.compare()).toMatchObject({ verdict: 'different', differences: [missing], notCompared: [] });
   });
+
+  const isCompared = sourceRelease >= 6 && destinationRelease >= 6;
+  test.runIf(isCompared)(
+    'a time series is compared by its buckets, byte for byte, under the name of its users',
+    async () => {
+      for (const { client } of clusters.sides)
+        await client.db('shop').createCollection('weather', { timeseries: { timeField: 'at' } });
+      const [here, there] = clusters.sides.map(({ client }) => client.db('shop'));
+      await here?.collection('weather').insertOne({ at: new Date(0), degrees: 20 });
+      const buckets = there?.collection('system.buckets.weather');
+      const [bucket] = (await here?.collection('system.buckets.weather').find().toArray()) ?? [];
+      await buckets?.insertOne({ ...bucket }, { bypassDocumentValidation: true });
+      expect(await clusters.compare()).toMatchObject({ verdict: 'equal' });
+      await buckets?.updateOne({}, { $set: { 'control.min.degrees': 19 } }, { bypassDocumentValidation: true });
+      expect(await clusters.compare()).toMatchObject({
+        verdict: 'different',
+        totals: { mismatches: 1 },
+      });
+      await there?.dropCollection('weather');
+      expect(await clusters.compare()).toMatchObject({
+        verdict: 'different',
+        differences: [{ kind: 'missing', namespace: 'shop.weather' }],
+      });
+    },
+  );
 
   test.each<[string, (shop: Db) => Promise<unknown>, unknown[]]>([
     [

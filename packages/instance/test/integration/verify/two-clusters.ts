@@ -1,3 +1,4 @@
+import type { ReleaseSeries } from '@convoy/simulator';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +34,7 @@ const patient = retryingFor(20_000, {
   isRetryable: (error) => ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error)),
 });
 
-/** Two simulated clusters with the same initial content, and comparisons of them. */
+/** Two clusters with the same initial content, and comparisons of them. */
 export class TwoClusters implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'convoy-compare-'));
   #folders = 0;
@@ -47,14 +48,17 @@ export class TwoClusters implements AsyncDisposable {
   static async open(
     shards: readonly [number, number] = [2, 2],
     wrap: { source?: (client: NodeClient) => NodeClient; destination?: (client: NodeClient) => NodeClient } = {},
+    releases: { source?: ReleaseSeries; destination?: ReleaseSeries } = {},
   ): Promise<TwoClusters> {
     const source = await openTestCluster('source', shards[0], {
       direct: false,
       ...(wrap.source && { wrap: wrap.source }),
+      ...(releases.source && { release: releases.source }),
     });
     const destination = await openTestCluster('destination', shards[1], {
       direct: false,
       ...(wrap.destination && { wrap: wrap.destination }),
+      ...(releases.destination && { release: releases.destination }),
     });
     return new TwoClusters(source, destination);
   }

@@ -229,7 +229,7 @@ export class LiveMigration {
       copied: () => Promise.resolve(new Set([collection.key])),
       boundsOf: () => Promise.resolve(bounds),
       isCopyDone: true,
-      isApplyBehind: false,
+      applyLag_seconds: 0,
       isCommitAwaited: false,
       get appliedTime() {
         return appliedTime();

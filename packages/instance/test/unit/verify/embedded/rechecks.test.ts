@@ -124,7 +124,7 @@ it('checks a key that is written all the time, and stores it once it has differe
   const { rechecks, mismatches, store } = fixture([], { wrong: [1] });
   for (let time = 1n; time < 90n; time += 1n) store.keys.add('source', 'orders', encodeValue(1), time, 0);
   for (let look = 0; look < 3; look += 1) {
-    for (const key of store.keys.some(1, () => true)) key.notBefore_ms = 0;
+    for (const key of store.keys.some(1, () => true)) key.notBefore_ms = -2_000;
     store.keys.add('source', 'orders', encodeValue(1), 1_000n, 0);
     expect(await rechecks.lookAtDue(50n, signal)).toBe(true);
   }
@@ -132,4 +132,16 @@ it('checks a key that is written all the time, and stores it once it has differe
   expect(BSON.EJSON.serialize([...mismatches.values()])).toMatchObject([
     { kind: 'missingOnDestination', key: 'orders' },
   ]);
+});
+
+it.each([
+  ['at once when both streams have shown it', ['source', 'destination'], 0, true],
+  ['only later when one stream has shown it', ['source'], -1_900, false],
+  ['after two seconds when one stream has shown it', ['source'], -2_000, true],
+  ['after two seconds when somebody else wrote it', ['destination'], -2_000, true],
+] as const)('checks a key %s', async (_, shownBy, notBefore_ms, isDue) => {
+  const { rechecks, store } = fixture([], {});
+  for (const side of shownBy) store.keys.add(side, 'orders', encodeValue(1), 7n, notBefore_ms);
+  expect(await rechecks.lookAtDue(50n, signal)).toBe(isDue);
+  expect(store.keys.size).toBe(isDue ? 0 : 1);
 });

@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import { only } from '../../../../../../test/only.js';
@@ -45,6 +46,8 @@ function fixture() {
   };
   const opened: unknown[] = [];
   const clock = { now_ms: 0 };
+  const applying = { applyLag_seconds: 0, appliedTime: 0n };
+  const slept_ms: number[] = [];
   const router = clientWith({
     openCursor: (
       _database: string,
@@ -62,17 +65,23 @@ function fixture() {
     },
   });
   const deps = only<VerifierDependencies>({
-    clock: only<Clock>({ monotonic_ms: () => clock.now_ms }),
+    clock: only<Clock>({
+      monotonic_ms: () => clock.now_ms,
+      sleep(duration_ms, signal) {
+        slept_ms.push(duration_ms);
+        return immediate(undefined, { signal });
+      },
+    }),
     source: fakeCluster({ router, version: [6, 0, 0] }),
     tasks: 1,
-    migration: only<MigrationToVerify>({ isCommitAwaited: false }),
+    migration: Object.assign(applying, only<MigrationToVerify>({ isCommitAwaited: false })),
     retrying: once,
     waits: new Waits(),
   });
   const store = { keys, streamed: [entry_], named: () => entry_ };
   const follower = (startAt: bigint | null) =>
     new SideFollower('source', deps, only<VerificationStore>(store), startAt);
-  return { keys, entry_, opened, clock, store, follower };
+  return { keys, entry_, opened, clock, applying, slept_ms, store, follower };
 }
 
 it('its lag is the time since the last check, and grows while no batch arrives', async () => {
@@ -89,6 +98,26 @@ it('its lag is the time since the last check, and grows while no batch arrives',
   expect([follower.lag_seconds, follower.settledBelow]).toEqual([25, seconds(105)]);
   clock.now_ms = 3_000;
   expect([follower.lag_seconds, follower.readLag_seconds]).toEqual([28, 13]);
+  end.abort();
+  await running;
+});
+
+it.each([
+  ['is not behind', 3, 150, 120],
+  ['catches up', 4, 159, 100],
+  ['catches up, far ahead of it', 4, 160, 120],
+])('reads while applying %s', async (_, applyLag_seconds, applied, read) => {
+  const { applying, slept_ms, ...made } = fixture();
+  Object.assign(applying, { applyLag_seconds, appliedTime: seconds(applied) });
+  const follower = made.follower(null);
+  follower.follow();
+  const end = new AbortController();
+  const running = follower.run(end.signal).catch(() => undefined);
+  const isReading = read === 120;
+  while (isReading ? !follower.hasRead(seconds(119)) : slept_ms.length < 10) await immediate();
+  expect(follower.position).toBe(seconds(read));
+  applying.applyLag_seconds = 3;
+  while (!follower.hasRead(seconds(119))) await immediate();
   end.abort();
   await running;
 });
