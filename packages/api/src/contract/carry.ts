@@ -21,7 +21,9 @@ const elementSchema = z.union([
     .strictObject({
       zones: z
         .record(shardNameSchema, shardNameSchema)
-        .describe('The shard of the destination, by each shard of the source that is in a zone.'),
+        .describe(
+          'The shard of the destination, by each shard of the source that is in a zone; several may share one.',
+        ),
     })
     .describe('Zones whose shards have other names on the destination.'),
 ]);
@@ -33,10 +35,6 @@ export const carrySchema = z.array(elementSchema).superRefine((elements, context
     const kind = kindOf(element);
     if (seen.has(kind)) context.addIssue({ code: 'custom', path: [position], message: `names ${kind} a second time` });
     seen.add(kind);
-    if (typeof element === 'string') return;
-    const shards = Object.values(element.zones);
-    if (new Set(shards).size !== shards.length)
-      context.addIssue({ code: 'custom', path: [position, 'zones'], message: 'must not name a shard twice' });
   });
 });
 
@@ -56,6 +54,12 @@ export function carriedKindsOf(carry: Carry | undefined): ReadonlySet<CarriedKin
 export function zoneShardsOf(carry: Carry | undefined): ReadonlyMap<string, string> | null {
   for (const element of carry ?? []) if (typeof element !== 'string') return new Map(Object.entries(element.zones));
   return null;
+}
+
+/** Whether several shards of the source become one of the destination: nothing says how to take that back. */
+export function mergesShards(carry: Carry | undefined): boolean {
+  const shards = [...(zoneShardsOf(carry)?.values() ?? [])];
+  return new Set(shards).size < shards.length;
 }
 
 /** Sorts a list, whose order has no meaning; undefined for one that names nothing. */

@@ -28,6 +28,8 @@ const reasons = [
   'featureVersion',
   /** What `carry` asks for cannot be carried. */
   'carry',
+  /** The leader has not looked yet at what a commit would leave behind. */
+  'inventory',
   /** The instance reports that it is not ready. */
   'notReady',
   /** The instance does not know yet that all others are ready. */

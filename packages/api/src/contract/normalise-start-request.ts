@@ -1,6 +1,6 @@
 import { ConvoyError } from '../errors/convoy-error.js';
 import { canonicalJson, sortedSet } from './canonical-json.js';
-import { carriedKindsOf, normaliseCarry } from './carry.js';
+import { carriedKindsOf, mergesShards, normaliseCarry } from './carry.js';
 import { type DocumentFilter, filterText } from './document-filter.js';
 import type { NamePattern, NamespaceSelector } from './filter.js';
 import { given } from './given.js';
@@ -13,8 +13,8 @@ import { blockedClusters, normaliseWriteBlocking } from './write-blocking.js';
  * Checks the rules between options that need no cluster, and sorts lists and letters whose order has no meaning.
  * @throws ConvoyError `sourceEqualsDestination`, `buildIndexesNeverWithReversible`,
  * `excludeHashedWithReversible`, `documentFilterWithReversible`,
- * `namespaceRemapWithReversible`, `indexChoicesWithReversible`, `reversibleNeedsWriteBlocking` or
- * `carryWithNamespaceRemap`
+ * `namespaceRemapWithReversible`, `mergedZonesWithReversible`, `indexChoicesWithReversible`,
+ * `reversibleNeedsWriteBlocking` or `carryWithNamespaceRemap`
  */
 export function normaliseStartRequest(request: StartRequest): StartRequest {
   checkOptionRules(request);
@@ -59,6 +59,7 @@ function checkOptionRules(request: StartRequest): void {
     throw new ConvoyError('indexChoicesWithReversible');
   if (request.documentFilter !== undefined) throw new ConvoyError('documentFilterWithReversible');
   if (request.namespaceRemap !== undefined) throw new ConvoyError('namespaceRemapWithReversible');
+  if (mergesShards(request.carry)) throw new ConvoyError('mergedZonesWithReversible');
   if (!blockedClusters(request.enableUserWriteBlocking).source) throw new ConvoyError('reversibleNeedsWriteBlocking');
 }
 

@@ -31,6 +31,9 @@ export const optionErrors = entriesOf(422, {
     'namespaceRemap does not give every namespace a name of its own that keeps its meaning. ' +
     'Correct its elements, or exclude the namespace.',
   namespaceRemapWithReversible: 'A reverse keeps the names of both clusters. Leave out namespaceRemap or reversible.',
+  mergedZonesWithReversible:
+    'The map of carry gives several shards of the source the same one, which a reverse cannot take back. ' +
+    'Name each shard of the destination once, or leave out reversible.',
   buildIndexesNeverWithReversible:
     'A reversible migration needs its indexes. Leave out buildIndexes "never" or reversible.',
   excludeHashedWithReversible:

@@ -1,12 +1,12 @@
 import type { History, TimelineEntry } from '@convoy/api/contract/history';
-import type { Inventory, InventoryAction, InventoryReply, InventoryTable } from '@convoy/api/contract/inventory';
+import type { Inventory, InventoryAction, InventoryReply } from '@convoy/api/contract/inventory';
 import type { FleetLogRecord } from '@convoy/api/contract/log-record';
 import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import { byId, field, make, setAttribute, setList, setText } from './dom.js';
 import { showItems } from './findings.js';
 import type { FleetApi } from './fleet-api.js';
 import type { FleetMessage } from './message.js';
-import { inventoryCells, inventorySummary } from './views/inventory-view.js';
+import { inventoryCells, type InventoryPart, inventoryParts, inventorySummary } from './views/inventory-view.js';
 import { logView } from './views/log-view.js';
 import { optionViews } from './views/options-view.js';
 import { countText, dateTimeText } from './views/quantity.js';
@@ -174,7 +174,17 @@ export class InventoryCard {
   #readAt_ms = -Infinity;
   #asked = '';
 
-  constructor(private readonly api: FleetApi) {}
+  constructor(private readonly api: FleetApi) {
+    this.#addTable('forward', 'inventory-title');
+    this.#addTable('back', 'inventory-back-title');
+  }
+
+  /** Both directions have the same empty table, of the card's template. */
+  #addTable(part: 'forward' | 'back', titleId: string): void {
+    const empty = this.#card.querySelector('template')?.content.cloneNode(true);
+    if (empty !== undefined) field(this.#card, part).append(empty);
+    field(field(this.#card, part), 'region').setAttribute('aria-labelledby', titleId);
+  }
 
   /**
    * Reads it again if it is old, or if it is now another one.
@@ -193,15 +203,15 @@ export class InventoryCard {
   }
 
   #show(inventory: Inventory): void {
-    const { source, destination, reverse } = inventory;
-    this.#card.hidden = inventory.rows.length === 0;
-    showTable(field(this.#card, 'forward'), inventory, source, destination);
-    field(this.#card, 'back').hidden = reverse === null;
-    if (reverse !== null) showTable(field(this.#card, 'back'), reverse, destination, source);
+    const { forward, back } = inventoryParts(inventory);
+    this.#card.hidden = forward.table.rows.length === 0;
+    showTable(field(this.#card, 'forward'), forward);
+    field(this.#card, 'back').hidden = back === null;
+    if (back !== null) showTable(field(this.#card, 'back'), back);
   }
 }
 
-function showTable(part: HTMLElement, table: InventoryTable, source: string, destination: string): void {
+function showTable(part: HTMLElement, { table, source, destination }: InventoryPart): void {
   setText(field(part, 'summary'), inventorySummary(table));
   setText(field(part, 'source-name'), `On ${source}`);
   setText(field(part, 'destination-name'), `On ${destination}`);

@@ -19,7 +19,7 @@ dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
 dt { color: var(--soft); font-size: 0.85rem; } dd { margin: 0; font-weight: 600; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
  th, td { text-align: left; padding: 0.25rem 0.5rem; border-bottom: 1px solid var(--rule); }
-.wide { overflow-x: auto; } .besides td:last-child { min-width: 14rem; }
+.wide { overflow-x: auto; } .besides td { min-width: 6.5rem; } .besides td:last-child { min-width: 14rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } td { overflow-wrap: anywhere; }
 svg { width: 100%; height: auto; margin: 0.5rem 0; } svg path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
 svg text { fill: var(--soft); font-size: 12px; } .none { color: var(--soft); }
@@ -115,11 +115,11 @@ function inventory(found: MigrationReport['inventory']): string {
 function inventoryTable(table: InventoryTable, source: string, destination: string): string {
   const rows = table.rows.map((row) => {
     const cells = inventoryCells(row);
-    const done = `${cells.action}. ${cells.description}`;
-    const all = [cells.kind, cells.name, cells.source, cells.destination, done];
+    const all = [cells.kind, cells.name, cells.action, cells.source, cells.destination, cells.description];
     return `<tr>${all.map((cell) => markup`<td>${cell}</td>`).join('')}</tr>`;
   });
-  const heads = ['What', 'Name', `On ${source}`, `On ${destination}`, 'What Convoy does'];
+  // The outcome first, as in the dashboard: a phone shows three columns.
+  const heads = ['What', 'Name', 'What Convoy does', `On ${source}`, `On ${destination}`, 'What to do'];
   return `${markup`<p>${inventorySummary(table)}</p>`}
 <div class="wide besides" tabindex="0"><table>
 <thead><tr>${heads.map((head) => markup`<th>${head}</th>`).join('')}</tr></thead>

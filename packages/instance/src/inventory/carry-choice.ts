@@ -78,7 +78,7 @@ export class CarryChoice {
   }
 
   #mappedZone(item: Item, { zone, shards }: Extract<Payload, { type: 'zone' }>): Item {
-    const mapped = shards.map((shard) => this.#shards?.get(shard) ?? shard).sort();
+    const mapped = [...new Set(shards.map((shard) => this.#shards?.get(shard) ?? shard))].sort();
     return zoneItem(zone, mapped, item.scope.of === 'namespaces' ? item.scope.namespaces : []);
   }
 
@@ -100,27 +100,40 @@ export class CarryChoice {
   }
 }
 
+/**
+ * Why the destination could not have an item of the source, although it may have others of the kind. Null if nothing
+ * is known against it.
+ */
+export function obstacleTo({ name, payload }: Item, destination: ClusterInventory): string | null {
+  const { cluster, version, parameters } = destination;
+  if (payload?.type === 'clusterParameter' && !parameters.has(payload.parameter))
+    return `the release of ${cluster} does not have ${name}`;
+  if (payload?.type === 'querySettings' && !isAtLeast(version, 8, 0))
+    return `the release of ${cluster} has no query settings`;
+  if (payload?.type !== 'defaultConcern') return null;
+  const { w } = (payload.set.defaultWriteConcern ?? {}) as { w?: unknown };
+  // A mode that a replica set does not have would make every write of applications fail.
+  if (typeof w !== 'string' || w === 'majority') return null;
+  return `${w} is a mode of the replica sets: set it with setDefaultRWConcern once those of ${cluster} have it`;
+}
+
 /** Whether an item is the user of one of Convoy's own connections. */
 export function isOwnLogin({ kind, name }: Item, logins: readonly Login[]): boolean {
   return kind === 'users' && logins.some(({ user, db }) => name === `${user}@${db}`);
 }
 
-/** The first release of a destination that has a kind. */
-const firstReleases = { clusterParameters: 6, querySettings: 8 } as const;
-
 /**
  * Why the commit cannot take along what `carry` names: sentences that name kinds, shards and privileges. Empty if it
- * can.
+ * can. What only the release lacks is an obstacle to single items: in a reverse nobody can change `carry` any more.
  */
 export function carryProblems(
-  clusters: { source: Pick<ClusterClient, 'kind'>; destination: Pick<ClusterClient, 'kind' | 'version' | 'name'> },
+  clusters: { source: Pick<ClusterClient, 'kind'>; destination: Pick<ClusterClient, 'kind'> },
   { source, destination }: { source: ClusterInventory; destination: ClusterInventory },
   choice: CarryChoice,
 ): string[] {
   return [
     ...topologyProblems(clusters, choice),
     ...shardProblems(source, destination, choice),
-    ...releaseProblems(clusters.destination, source, choice),
     ...readProblems(source, choice),
     ...readProblems(destination, choice),
   ];
@@ -142,20 +155,6 @@ function shardProblems(source: ClusterInventory, destination: ClusterInventory, 
     `Zones of ${source.cluster} are on shards that have no counterpart: ${nameSome(shards)}. Give carry a map of ` +
       `the shards, such as {"zones": {"SHARD OF ${source.cluster}": "SHARD OF ${destination.cluster}"}}.`,
   ];
-}
-
-function releaseProblems(
-  { version, name }: Pick<ClusterClient, 'version' | 'name'>,
-  source: ClusterInventory,
-  choice: CarryChoice,
-): string[] {
-  return (['clusterParameters', 'querySettings'] as const).flatMap((kind) => {
-    const first = firstReleases[kind];
-    const isNeeded = choice.carries(kind) && source.items.some((item) => item.kind === kind);
-    return isNeeded && !isAtLeast(version, first, 0)
-      ? [`${name} is older than ${first}.0 and has no ${kind}; leave them out of carry.`]
-      : [];
-  });
 }
 
 function readProblems({ cluster, unreadable }: ClusterInventory, { kinds }: CarryChoice): string[] {

@@ -7,7 +7,7 @@ import {
   type InventoryTable,
 } from '@convoy/api/contract/inventory';
 import { nameSome } from '../catalog/name-some.js';
-import { carriedBy, type CarryChoice, isOwnLogin } from './carry-choice.js';
+import { carriedBy, type CarryChoice, isOwnLogin, obstacleTo } from './carry-choice.js';
 import type { ClusterInventory, Item, Payload } from './item.js';
 
 /** Both sides of a name, and its outcome. */
@@ -18,6 +18,8 @@ interface Compared {
   readonly source: Item | null;
   readonly destination: Item | null;
   readonly action: InventoryAction;
+  /** Why the destination could not have it; null if nothing is known against it. */
+  readonly obstacle: string | null;
 }
 
 /** Kinds that Convoy always migrates, with their collections. */
@@ -42,11 +44,15 @@ export function compareInventories(
     const key = keyOf(wanted);
     const present = found.get(key) ?? null;
     found.delete(key);
-    const action = actionOf(wanted, present, choice, choice.includes(item.scope));
-    return { kind: item.kind, name: wanted.name, source: wanted, destination: present, action };
+    const obstacle = obstacleTo(wanted, destination);
+    const isPossible = wanted.payload !== null && obstacle === null;
+    const action = actionOf(wanted, present, choice, { isIncluded: choice.includes(item.scope), isPossible });
+    return { kind: item.kind, name: wanted.name, source: wanted, destination: present, action, obstacle };
   });
-  for (const item of found.values())
-    rows.push({ kind: item.kind, name: item.name, source: null, destination: item, action: keptAction(item) });
+  for (const item of found.values()) {
+    const { kind, name } = item;
+    rows.push({ kind, name, source: null, destination: item, action: keptAction(item), obstacle: null });
+  }
   return rows.sort(byKindAndName);
 }
 
@@ -64,17 +70,17 @@ function isOwn(kind: InventoryKind, name: string): boolean {
 }
 
 function actionOf(
-  { kind, name, content, payload }: Item,
+  { kind, name, content }: Item,
   present: Item | null,
   choice: CarryChoice,
-  isIncluded: boolean,
+  { isIncluded, isPossible }: { isIncluded: boolean; isPossible: boolean },
 ): InventoryAction {
   if (isOwn(kind, name)) return 'own';
   if (present !== null && isMet(content, present)) return 'equal';
   if (!isIncluded) return 'excluded';
   if (migratedKinds.has(kind)) return 'migrated';
   if (present !== null && untouchedKinds.has(kind)) return 'differs';
-  if (choice.carries(kind) && payload !== null) return 'carried';
+  if (choice.carries(kind) && isPossible) return 'carried';
   return present === null ? 'leftBehind' : 'differs';
 }
 
@@ -190,7 +196,7 @@ const byHand: Record<InventoryKind, string> = {
   validators: 'set them with collMod',
 };
 
-function describe({ kind, action, source }: Compared, choice: CarryChoice): string {
+function describe({ kind, action, source, obstacle }: Compared, choice: CarryChoice): string {
   const by = carriedBy[kind];
   const others = by !== undefined && !choice.kinds.has(by) ? `start with ${by} in carry, or ` : '';
   switch (action) {
@@ -207,13 +213,14 @@ function describe({ kind, action, source }: Compared, choice: CarryChoice): stri
     case 'excluded':
       return 'Nothing: it does not belong to what the filter includes.';
     case 'leftBehind':
+      if (obstacle !== null) return `It stays behind: ${obstacle}.`;
       return source?.payload === null && by !== undefined
         ? 'It stays behind: the source does not show what is needed to set it again.'
         : `It stays behind: ${others}${byHand[kind]}.`;
     case 'differs':
       return kind === 'users' || kind === 'roles'
         ? 'The destination has another one of this name, which Convoy never changes: compare both.'
-        : `The destination has another value: ${others}${byHand[kind]}.`;
+        : `The destination has another value: ${obstacle ?? `${others}${byHand[kind]}`}.`;
     case 'notReadable':
       return '';
   }

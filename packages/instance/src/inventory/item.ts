@@ -1,5 +1,6 @@
 import type { InventoryKind } from '@convoy/api/contract/inventory';
 import type { Document } from 'mongodb';
+import type { ClusterClient } from '../cluster/node-client.js';
 
 /** To what of a cluster an item belongs: a filter carries only what belongs to the namespaces that it includes. */
 export type Scope =
@@ -34,7 +35,8 @@ export type Payload =
   | { readonly type: 'role'; readonly document: Document }
   | { readonly type: 'defaultConcern'; readonly set: Document }
   | { readonly type: 'clusterParameter'; readonly parameter: string; readonly value: Document }
-  | { readonly type: 'querySettings'; readonly query: Uint8Array; readonly settings: Document };
+  /** Bytes of documents: a comment in settings may be of any type. */
+  | { readonly type: 'querySettings'; readonly query: Uint8Array; readonly settings: Uint8Array };
 
 /** One thing of a cluster that is not data, an index, an option or a shard key. */
 export interface Item {
@@ -65,10 +67,13 @@ export interface Login {
 export interface ClusterInventory {
   readonly cluster: string;
   readonly topology: 'sharded' | 'replicaSet';
+  readonly version: ClusterClient['version'];
   readonly shardIds: readonly string[];
   readonly items: readonly Item[];
   /** Why a kind could not be read, in words that name the missing privilege. */
   readonly unreadable: ReadonlyMap<InventoryKind, string>;
+  /** The cluster parameters that its release has. */
+  readonly parameters: ReadonlySet<string>;
   /** The users of Convoy's own connections. */
   readonly logins: readonly Login[];
 }

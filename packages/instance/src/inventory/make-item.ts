@@ -38,7 +38,7 @@ export function makeItem(cluster: ClusterClient, payload: Payload, signal: Abort
     case 'clusterParameter':
       return admin({ setClusterParameter: { [payload.parameter]: payload.value } });
     case 'querySettings':
-      return admin({ setQuerySettings: losslessDocument(payload.query), settings: payload.settings });
+      return admin({ setQuerySettings: losslessDocument(payload.query), settings: losslessDocument(payload.settings) });
   }
 }
 
@@ -66,8 +66,8 @@ async function makeBalancing(cluster: ClusterClient, payload: PayloadOf<'balanci
   const { namespace, noBalance, chunkSize_MB, autoMerger } = payload;
   const { router } = cluster;
   const items = await readBalancing(cluster, signal);
-  const present = items.find(({ name }) => name === namespace)?.payload;
-  const found = present?.type === 'balancing' ? present : { chunkSize_MB: null, autoMerger: true };
+  const present = items.flatMap(({ payload: each }) => (each?.type === 'balancing' ? [each] : []));
+  const found = present.find((each) => each.namespace === namespace) ?? { chunkSize_MB: null, autoMerger: true };
   if (found.chunkSize_MB !== chunkSize_MB || found.autoMerger !== autoMerger)
     await router.command(
       'admin',

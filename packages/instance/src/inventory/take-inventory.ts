@@ -3,7 +3,8 @@ import type { Inventory, InventoryKind } from '@convoy/api/contract/inventory';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { codeOf, failureName, isNetworkFailure, unauthorizedCode } from '../cluster/failure.js';
+import { ensureReached } from '../cluster/deferred-cluster.js';
+import { classify, codeOf, failureName, unauthorizedCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { CarryChoice } from './carry-choice.js';
 import { compareInventories, leftBehind, tableOf } from './compare-inventories.js';
@@ -15,7 +16,7 @@ import {
   readProfiler,
   readQuerySettings,
 } from './read/cluster-settings.js';
-import { listUsersNamespaces, migratedItems, readOwnCollections } from './read/collections.js';
+import { listUsersNamespaces, migratedItems, readLocalOfShards, readOwnCollections } from './read/collections.js';
 import {
   type FormerBalancer,
   readBalancerSettings,
@@ -104,7 +105,8 @@ export const readPrivileges: Readonly<Record<InventoryKind, string>> = {
   defaultConcerns: 'getDefaultRWConcern on the cluster (role clusterMonitor)',
   clusterParameters: 'getClusterParameter on the cluster (role clusterManager)',
   querySettings: 'querySettings on the cluster (role clusterManager)',
-  ownCollections: 'listCollections on admin and config, on a replica set also on local (role clusterMonitor)',
+  ownCollections:
+    'listCollections on admin and config, on a replica set or a shard itself also on local (role clusterMonitor)',
   balancer: 'find on config (role clusterMonitor)',
   chunkSize: 'find on config (role clusterMonitor)',
   autoMerger: 'find on config (role clusterMonitor)',
@@ -126,6 +128,7 @@ async function readInventory(
   former: FormerBalancer | null,
   signal: AbortSignal,
 ): Promise<ClusterInventory> {
+  await ensureReached(cluster, signal);
   const unreadable = new Map<InventoryKind, string>();
   const items: Item[] = [];
   const read = async (kinds: readonly InventoryKind[], reading: () => Promise<Item[]>): Promise<void> => {
@@ -141,9 +144,15 @@ async function readInventory(
   await read(['users'], () => readUsers(cluster, signal));
   await read(['roles'], () => readRoles(cluster, signal));
   await read(['defaultConcerns'], () => readDefaultConcerns(cluster, signal));
-  await read(['clusterParameters'], () => readClusterParameters(cluster, signal));
+  let parameters: ReadonlySet<string> = new Set();
+  await read(['clusterParameters'], async () => {
+    const found = await readClusterParameters(cluster, signal);
+    parameters = found.names;
+    return found.items;
+  });
   await read(['querySettings'], () => readQuerySettings(cluster, signal));
   await read(['ownCollections'], () => readOwnCollections(cluster, signal));
+  await read(['ownCollections'], () => readLocalOfShards(cluster, signal));
   await read(['balancer', 'chunkSize', 'autoMerger'], () => readBalancerSettings(cluster, former, signal));
   await read(['primaries'], () => readPrimaries(cluster, signal));
   let databases: string[] = [];
@@ -154,19 +163,27 @@ async function readInventory(
   });
   if (showsProfiler(cluster)) await read(['profiler'], () => readProfiler(cluster, databases, signal));
   else unreadable.set('profiler', 'Each shard has its own, which routers do not show.');
-  const { name, kind, shardIds } = cluster;
-  return { cluster: name, topology: kind, shardIds, items, unreadable, logins: await readLogins(cluster, signal) };
+  const { name, kind, version, shardIds } = cluster;
+  const logins = await readLogins(cluster, signal);
+  return { cluster: name, topology: kind, version, shardIds, items, unreadable, parameters, logins };
 }
 
 function showsProfiler({ kind, access }: ClusterClient): boolean {
   return kind === 'replicaSet' || access === 'direct';
 }
 
-/** @returns null for what the cluster does not have */
+/** Failures after which the same reading may succeed. */
+const passingKinds: ReadonlySet<string> = new Set(['retryable', 'cursorLost', 'catalogChanged']);
+
+/**
+ * @returns null for what the cluster does not have
+ * @throws a failure that passes
+ */
 function reasonOf(error: unknown, kind: InventoryKind): string | null {
   if (error instanceof ConvoyError) return error.errorDescription;
   const code = codeOf(error);
-  if (code === null || isNetworkFailure(error)) throw error;
+  // An election, or a server that shuts down, says nothing about what the user may read.
+  if (code === null || passingKinds.has(classify(error))) throw error;
   if (absentCodes.has(code)) return null;
   return code === unauthorizedCode
     ? `The user lacks ${readPrivileges[kind]}.`

@@ -200,8 +200,20 @@ describe('rules between options', () => {
     const body = { ...clusters, carry: [zones, 'usersAndRoles', 'balancing'] };
     expect(parseStartRequest(body).carry).toEqual(['balancing', 'usersAndRoles', zones]);
     expect(parseStartRequest({ ...clusters, carry: [] })).toEqual(parseStartRequest(clusters));
-    for (const carry of [['zones', zones], ['users'], [{ zones: { rs0: 'a', rs1: 'a' } }], [{ zones: {}, more: 1 }]])
+    for (const carry of [['zones', zones], ['users'], [{ zones: { rs0: '' } }], [{ zones: {}, more: 1 }]])
       expect(failureOf(() => parseStartRequest({ ...clusters, carry }))).toMatchObject({ error: 'invalidRequest' });
+  });
+
+  it('zones of several shards may meet on one, unless they may have to go back', () => {
+    const carry = [{ zones: { rs0: 'a', rs1: 'b', rs2: 'b' } }];
+    expect(parseStartRequest({ ...clusters, carry }).carry).toEqual(carry);
+    const reversible = { reversible: true, enableUserWriteBlocking: true };
+    expect(failureOf(() => parseStartRequest({ ...clusters, ...reversible, carry }))).toMatchObject({
+      error: 'mergedZonesWithReversible',
+      httpStatus: 422,
+    });
+    const single = [{ zones: { rs0: 'b', rs1: 'a' } }];
+    expect(() => parseStartRequest({ ...clusters, ...reversible, carry: single })).not.toThrow();
   });
 
   it.each(['usersAndRoles', 'querySettings'])('refuses %s in carry with other names', (kind) => {

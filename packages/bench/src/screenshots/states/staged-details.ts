@@ -162,7 +162,14 @@ export function stagedInventory(at_ms: number, reverses: boolean): Inventory {
       description: 'Nothing: each cluster has its own.',
     }),
   ];
-  const back = rows.slice(0, 3).map((one) => ({ ...one, source: one.destination, destination: one.source }));
+  // What the commit has not carried yet, only the destination of a reverse has.
+  const kept = { action: 'kept', description: 'Nothing: only the destination has it.' } as const;
+  const back = rows.slice(0, 3).map((one) => ({
+    ...one,
+    source: one.destination,
+    destination: one.source,
+    ...(one.action === 'carried' && kept),
+  }));
   return {
     at_ms,
     source: 'cluster0',

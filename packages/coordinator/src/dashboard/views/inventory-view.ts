@@ -1,4 +1,10 @@
-import type { InventoryAction, InventoryKind, InventoryRow, InventoryTable } from '@convoy/api/contract/inventory';
+import type {
+  Inventory,
+  InventoryAction,
+  InventoryKind,
+  InventoryRow,
+  InventoryTable,
+} from '@convoy/api/contract/inventory';
 import { countText } from './quantity.js';
 
 /** Names of the kinds for people. */
@@ -46,6 +52,22 @@ export function inventoryCells({ kind, name, source, destination, action, descri
     destination: destination ?? '–',
     action: inventoryActionTexts[action],
     description,
+  };
+}
+
+/** A table with the clusters that its columns are about. */
+export interface InventoryPart {
+  readonly table: InventoryTable;
+  readonly source: string;
+  readonly destination: string;
+}
+
+/** The tables of an inventory: as things are, and as a reverse would find them, null where none is possible. */
+export function inventoryParts(inventory: Inventory): { forward: InventoryPart; back: InventoryPart | null } {
+  const { source, destination, reverse } = inventory;
+  return {
+    forward: { table: inventory, source, destination },
+    back: reverse === null ? null : { table: reverse, source: destination, destination: source },
   };
 }
 

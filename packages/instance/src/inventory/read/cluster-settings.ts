@@ -37,11 +37,19 @@ const internalParameters: ReadonlySet<string> = new Set([
 /** Parameters whose values name users. */
 const hiddenParameters: ReadonlySet<string> = new Set(['auditConfig']);
 
-/** Cluster parameters that somebody has set (6.0). */
-export async function readClusterParameters({ router, version }: ClusterClient, signal: AbortSignal): Promise<Item[]> {
-  if (!isAtLeast(version, 6, 0)) return [];
+/** The cluster parameters that a release has (6.0), and those of them that somebody has set. */
+export async function readClusterParameters(
+  { router, version }: ClusterClient,
+  signal: AbortSignal,
+): Promise<{ names: ReadonlySet<string>; items: Item[] }> {
+  if (!isAtLeast(version, 6, 0)) return { names: new Set(), items: [] };
   const { clusterParameters } = await router.command('admin', { getClusterParameter: '*' }, { signal });
-  return ((clusterParameters ?? []) as Document[]).flatMap(({ _id, clusterParameterTime, ...value }) => {
+  const all = (clusterParameters ?? []) as Document[];
+  return { names: new Set(all.map(({ _id }) => String(_id))), items: setParameters(all) };
+}
+
+function setParameters(all: readonly Document[]): Item[] {
+  return all.flatMap(({ _id, clusterParameterTime, ...value }) => {
     const name = String(_id);
     if (internalParameters.has(name) || !wasSet(clusterParameterTime)) return [];
     const payload = { type: 'clusterParameter', parameter: name, value } as const;
@@ -67,14 +75,15 @@ export async function readQuerySettings({ router, version }: ClusterClient, sign
       representativeQuery?: Document;
     };
     const query = documentElement(bytes, 'representativeQuery');
+    const exact = documentElement(bytes, 'settings') ?? BSON.serialize({});
     const namespace = representativeQuery === undefined ? null : queriedNamespace(representativeQuery);
     return {
       kind: 'querySettings' as const,
       name: `${namespace ?? 'query'} ${queryShapeHash.slice(0, 16)}`,
       scope: namespace === null ? clusterScope : { of: 'namespaces' as const, namespaces: [namespace] },
       shown: Object.keys(settings).sort().join(', '),
-      content: BSON.EJSON.stringify(settings),
-      payload: query === null ? null : { type: 'querySettings' as const, query, settings },
+      content: BSON.EJSON.stringify(BSON.deserialize(exact, { promoteValues: false }), { relaxed: false }),
+      payload: query === null ? null : { type: 'querySettings' as const, query, settings: exact },
     };
   });
 }

@@ -1,7 +1,11 @@
+import { mapBounded } from '../../async/together.js';
 import { listCollections, type ListedNamespace, listNamespaces } from '../../catalog/list-namespaces.js';
 import { compileNamespaceFilter } from '../../catalog/namespace-filter.js';
-import type { ClusterClient } from '../../cluster/node-client.js';
+import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { type Item, listedItem, type Scope } from '../item.js';
+
+/** Shards that are asked at once. */
+const shardsParallel = 8;
 
 const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
 
@@ -69,18 +73,37 @@ const serverPrefixes = [
 
 /**
  * Collections that users have made in the servers' own databases. A router shows `admin` and `config`; `local` belongs
- * to a single server, and only that of a replica set is read.
+ * to a single server.
  */
 export async function readOwnCollections({ router, kind }: ClusterClient, signal: AbortSignal): Promise<Item[]> {
   const databases = kind === 'replicaSet' ? (['admin', 'config', 'local'] as const) : (['admin', 'config'] as const);
   const items: Item[] = [];
-  for (const database of databases)
-    for (const { name, type } of await listCollections(router, database, signal))
-      if (isUsers(database, name))
-        items.push(
-          listedItem('ownCollections', `${database}.${name}`, type, { of: 'databases', databases: [database] }),
-        );
+  for (const database of databases) items.push(...(await ownCollectionsOf(router, database, '', signal)));
   return items;
+}
+
+/** The same in `local` of each shard, where shards are read directly. */
+export async function readLocalOfShards(cluster: ClusterClient, signal: AbortSignal): Promise<Item[]> {
+  if (cluster.kind !== 'sharded' || cluster.access !== 'direct') return [];
+  const found = await mapBounded(cluster.shardIds, shardsParallel, (id) =>
+    ownCollectionsOf(cluster.shard(id), 'local', ` on ${id}`, signal),
+  );
+  return found.flat();
+}
+
+/** @param where what follows the name: where the database is, unless the cluster has one of the name */
+async function ownCollectionsOf(
+  client: NodeClient,
+  database: keyof typeof serverCollections,
+  where: string,
+  signal: AbortSignal,
+): Promise<Item[]> {
+  const listed = await listCollections(client, database, signal);
+  return listed
+    .filter(({ name }) => isUsers(database, name))
+    .map(({ name, type }) =>
+      listedItem('ownCollections', `${database}.${name}${where}`, type, { of: 'databases', databases: [database] }),
+    );
 }
 
 function isUsers(database: keyof typeof serverCollections, name: string): boolean {

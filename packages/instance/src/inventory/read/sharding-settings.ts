@@ -2,8 +2,11 @@ import type { Document } from 'mongodb';
 import { nameSome } from '../../catalog/name-some.js';
 import { isReservedDatabase } from '../../catalog/namespace-filter.js';
 import { isOwnZone } from '../../catalog/place-chunks.js';
+import { namespaceFrom } from '../../catalog/namespace.js';
 import { readConfig } from '../../catalog/read-sharding.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
+import { shownName } from '../../cluster/time-series.js';
+import { isAtLeast } from '../../cluster/topology.js';
 import { clusterScope, type Item, listedItem, type Scope, type ZoneRange } from '../item.js';
 
 const megabyte = 2 ** 20;
@@ -59,7 +62,7 @@ export function rangesItem(namespace: string, ranges: readonly ZoneRange[]): Ite
   const zones = [...new Set(ranges.map(({ zone }) => zone))].sort();
   return {
     kind: 'zones',
-    name: namespace,
+    name: shownName(namespaceFrom(namespace)),
     scope: { of: 'namespaces', namespaces: [namespace] },
     shown: `${ranges.length} range${ranges.length === 1 ? '' : 's'} of ${nameSome(zones)}`,
     content: ranges.map(rangeText).sort().join(),
@@ -100,7 +103,7 @@ export function balancingItem(
   ].join(', ');
   return {
     kind: 'balancing',
-    name: namespace,
+    name: shownName(namespaceFrom(namespace)),
     scope: { of: 'namespaces', namespaces: [namespace] },
     shown,
     content: shown,
@@ -119,7 +122,7 @@ const balancerSettings = ['_secondaryThrottle', '_waitForDelete', 'attemptToBala
 
 /** The balancer of a sharded cluster, its chunk size and its AutoMerger, as far as somebody has set them. */
 export async function readBalancerSettings(
-  { router, kind }: ClusterClient,
+  { router, kind, version }: ClusterClient,
   former: FormerBalancer | null,
   signal: AbortSignal,
 ): Promise<Item[]> {
@@ -139,6 +142,10 @@ export async function readBalancerSettings(
     ...balancerSettings.flatMap((name) =>
       balancer[name] === undefined ? [] : [listedItem('balancer', name, JSON.stringify(balancer[name]))],
     ),
+    // Later releases split no chunks on writes (6.0 release notes).
+    ...(row('autosplit').enabled === false && !isAtLeast(version, 6, 0)
+      ? [listedItem('balancer', 'autosplit', 'off')]
+      : []),
     ...(bytes === undefined ? [] : [listedItem('chunkSize', 'chunksize', `${bytes} MB`)]),
     ...(isMergerOff ? [listedItem('autoMerger', 'automerge', 'off')] : []),
   ];

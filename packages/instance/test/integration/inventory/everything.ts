@@ -1,22 +1,30 @@
 import type { Inventory, InventoryAction, InventoryKind } from '@convoy/api/contract/inventory';
 import { loginAs } from '@convoy/testbed/cluster/access-control';
-import { serversOf } from '@convoy/testbed/cluster/servers-of';
-import { type Binary, Code, type Document, MongoClient } from 'mongodb';
+import { serversFor } from '@convoy/testbed/cluster/server-version';
+import { type Binary, Code, type Document, Long, MaxKey, MinKey, MongoClient } from 'mongodb';
 import { expect } from 'vitest';
 import type { Shape, Side } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 
-/** Whether both sides are real servers: simulated ones lack query settings and most cluster parameters. */
-export const isReal = (['source', 'destination'] as const).every((side) => serversOf(side).kind !== 'simulator');
+/** Whether servers of 8.0 are real: simulated ones lack query settings and most cluster parameters. */
+export const isReal = (await serversFor('8.0')).kind !== 'simulator';
 
 const password = 'of the application';
 
-/** Users of `makeAccess`, each with a database that it may write. */
-export const applications = [
+/** A user that logs in with its password, and a database that it may write. */
+export interface Application {
+  readonly user: string;
+  readonly db: string;
+  readonly writes: string;
+}
+
+/** Users of `makeAccess` that log in with their passwords. */
+export const applications: readonly Application[] = [
   { user: 'shop-app', db: 'admin', writes: 'shop' },
   { user: 'clerk', db: 'shop', writes: 'shop' },
   { user: 'auditor', db: 'admin', writes: 'audit' },
-] as const;
+  ...(isReal ? [{ user: 'elder', db: 'shop', writes: 'shop' }] : []),
+];
 
 /** Makes users of applications and the roles that they have, of which one inherits another. */
 export async function makeAccess({ client }: Side): Promise<void> {
@@ -35,12 +43,26 @@ export async function makeAccess({ client }: Side): Promise<void> {
     roles: [{ role: 'readWrite', db: 'shop' }],
   });
   await client.db('admin').command({ createUser: 'auditor', pwd: password, roles: ['readWriteAnyDatabase'] });
+  if (!isReal) return;
+  // Users whose credentials are older, or on a certificate; a role with privileges and a role of other databases.
+  await client.db('shop').command({ createUser: 'elder', pwd: password, roles: ['desk'], mechanisms: ['SCRAM-SHA-1'] });
+  const anyEnd = { resource: { db: 'shop', collection: 'watched' }, actions: ['changeStream', 'find'] };
+  await client.db('admin').command({
+    createRole: 'follower',
+    privileges: [anyEnd],
+    roles: [{ role: 'reader', db: 'shop' }],
+    authenticationRestrictions: [{ clientSource: ['127.0.0.1'] }],
+  });
+  await client.db('$external').command({
+    createUser: 'CN=robot,O=shop',
+    roles: [{ role: 'follower', db: 'admin' }],
+  });
 }
 
 /** Logs in as a user of an application, writes a document and removes it. */
-export async function logsIn(side: Side, { user, db, writes }: (typeof applications)[number]): Promise<boolean> {
+export async function logsIn(side: Side, { user, db, writes }: Application, pwd = password): Promise<boolean> {
   const url = new URL(side.connectionString);
-  [url.username, url.password] = [user, encodeURIComponent(password)];
+  [url.username, url.password] = [user, encodeURIComponent(pwd)];
   url.searchParams.set('authSource', db);
   await using client = new MongoClient(url.href, { serverSelectionTimeoutMS: 5_000 });
   const orders = client.db(writes).collection('orders');
@@ -49,7 +71,8 @@ export async function logsIn(side: Side, { user, db, writes }: (typeof applicati
 }
 
 /** A collection in two zones of a shard each, with all documents on one shard, and one that is not balanced. */
-export async function makeZones({ client }: Side, shards: readonly string[], documents: number): Promise<void> {
+export async function makeZones(side: Side, shards: readonly string[], documents: number): Promise<void> {
+  const { client } = side;
   const admin = client.db('admin');
   const [first = '', second = ''] = shards;
   await admin.command({ balancerStop: 1 });
@@ -57,7 +80,7 @@ export async function makeZones({ client }: Side, shards: readonly string[], doc
     .db('shop')
     .collection('orders')
     .createIndexes([{ key: { region: 1, n: 1 } }]);
-  await admin.command({ shardCollection: 'shop.orders', key: { region: 1, n: 1 } });
+  await side.shardCollection('shop.orders', { region: 1, n: 1 });
   await admin.command({ addShardToZone: first, zone: 'EU' });
   await admin.command({ addShardToZone: second, zone: 'US' });
   for (const region of ['EU', 'US'])
@@ -74,30 +97,43 @@ export async function makeZones({ client }: Side, shards: readonly string[], doc
     .db('shop')
     .collection('items')
     .createIndexes([{ key: { sku: 1 } }]);
-  await admin.command({ shardCollection: 'shop.items', key: { sku: 1 } });
+  await side.shardCollection('shop.items', { sku: 1 });
   await client
     .db('config')
     .collection<{ _id: string }>('collections')
     .updateOne({ _id: 'shop.items' }, { $set: { noBalance: true } });
 }
 
+/** A collection with a compound hashed key, in zones whose ranges end at MinKey and MaxKey and at parts of the key. */
+async function makeHashedZones(side: Side, documents: number): Promise<void> {
+  const { client } = side;
+  const admin = client.db('admin');
+  const events = client.db('shop').collection('events');
+  await events.createIndexes([{ key: { region: 1, _id: 'hashed' } }]);
+  await side.shardCollection('shop.events', { region: 1, _id: 'hashed' });
+  for (const [zone, min, max] of [
+    ['EU', new MinKey(), 'M'],
+    ['US', 'M', new MaxKey()],
+  ])
+    await admin.command({ updateZoneKeyRange: 'shop.events', min: { region: min }, max: { region: max }, zone });
+  await events.insertMany(Array.from({ length: documents }, (_, n) => ({ region: n % 2 === 0 ? 'EU' : 'US', n })));
+}
+
 /** Chunks in the range of a zone that are on a shard outside of it: the documents in them lie outside of their zone. */
 export async function outsideOfZones({ client }: Side): Promise<string[]> {
   const config = client.db('config');
-  const sharded = await config
-    .collection<{ _id: string; uuid?: Binary }>('collections')
-    .findOne({ _id: 'shop.orders' });
+  const sharded = await config.collection<{ _id: string; uuid?: Binary }>('collections').find().toArray();
   const shards = await config.collection<{ _id: string; tags?: string[] }>('shards').find().toArray();
   const outside: string[] = [];
-  for (const { min, max, tag } of await config.collection('tags').find({ ns: 'shop.orders' }).toArray()) {
+  for (const { ns, min, max, tag } of await config.collection('tags').find().toArray()) {
     const overlapping = {
-      uuid: sharded?.uuid,
+      uuid: sharded.find(({ _id }) => _id === ns)?.uuid,
       max: { $gt: min as Document },
       min: { $lt: max as Document },
     };
     for (const { shard } of await config.collection('chunks').find(overlapping).toArray()) {
       const zones = shards.find(({ _id }) => _id === shard)?.tags ?? [];
-      if (!zones.includes(String(tag))) outside.push(`${String(tag)} on ${String(shard)}`);
+      if (!zones.includes(String(tag))) outside.push(`${String(ns)}: ${String(tag)} on ${String(shard)}`);
     }
   }
   return outside;
@@ -118,10 +154,19 @@ export async function makeSettings({ client }: Side): Promise<void> {
   await admin.command({
     setClusterParameter: { changeStreamOptions: { preAndPostImages: { expireAfterSeconds: 100 } } },
   });
-  await admin.command({
-    setQuerySettings: { find: 'orders', filter: { region: 'EU' }, $db: 'shop' },
-    settings: { indexHints: { ns: { db: 'shop', coll: 'orders' }, allowedIndexes: ['region_1_n_1'] } },
+  const hinted = (...allowedIndexes: unknown[]) => ({
+    indexHints: { ns: { db: 'shop', coll: 'orders' }, allowedIndexes },
   });
+  const stages = [{ $match: { n: Long.fromNumber(7) } }, { $group: { _id: '$region' } }];
+  for (const [query, settings] of [
+    [{ find: 'orders', filter: { region: 'EU' } }, hinted('region_1_n_1')],
+    [{ distinct: 'orders', key: 'region', query: { n: 1 } }, hinted({ $natural: 1 }, { region: 1, n: 1 })],
+    [
+      { aggregate: 'orders', pipeline: stages },
+      { queryFramework: 'classic', comment: { since: Long.fromNumber(8) } },
+    ],
+  ] as const)
+    await admin.command({ setQuerySettings: { ...query, $db: 'shop' }, settings });
 }
 
 /** Hours of the day in which the balancer may work: not now, nor in the next hours. */
@@ -140,7 +185,7 @@ export async function makeBalancing({ client }: Side): Promise<void> {
   const set = (id: string, fields: Document): Promise<unknown> =>
     settings.updateOne({ _id: id }, { $set: fields }, { upsert: true });
   await set('chunksize', { value: 64 });
-  await set('balancer', { activeWindow: otherHours() });
+  await set('balancer', { activeWindow: otherHours(), attemptToBalanceJumboChunks: true });
   await admin.command({ balancerStart: 1 });
   await set('automerge', { enabled: false });
   await admin.command({ configureCollectionBalancing: 'shop.items', chunkSize: 32, enableAutoMerger: false });
@@ -165,6 +210,12 @@ export async function makeProfiler(side: Side): Promise<void> {
   await server.db('shop').command({ profile: 1, slowms: 100_000 });
 }
 
+/** A collection in `local` of a server, which no router shows. Servers retry no writes to it. */
+async function makeLocal(side: Side): Promise<void> {
+  await using server = await serverOf(side);
+  await server.db('local').command({ insert: 'notes', documents: [{ n: 1 }] });
+}
+
 /** What a migration always takes along. */
 export async function makeMigrated({ client }: Side): Promise<void> {
   const shop = client.db('shop');
@@ -178,12 +229,12 @@ export async function makeMigrated({ client }: Side): Promise<void> {
 export async function makeEverything(side: Side, shape: Shape, documents: number): Promise<void> {
   if (shape === 'replicaSet') {
     await side.client.db('shop').collection('orders').insertOne({ n: 1 });
-    // Servers retry no writes to `local`.
-    await side.client.db('local').command({ insert: 'notes', documents: [{ n: 1 }] });
   } else {
     await makeZones(side, await side.shardIds(), documents);
+    await makeHashedZones(side, documents);
     await makeBalancing(side);
   }
+  await makeLocal(side);
   await makeMigrated(side);
   await makeAccess(side);
   await makeSettings(side);
@@ -215,22 +266,30 @@ const onReal = (names: readonly string[]): readonly string[] => (isReal ? names 
 
 /** What `carry` takes along of `makeEverything`, by the names of its rows and in their order. */
 export const carried = {
-  sharded: ['zones shop.orders', 'zones zone EU', 'zones zone US', 'balancing shop.items'],
-  users: ['users auditor@admin', 'users clerk@shop', 'users shop-app@admin'],
-  roles: ['roles desk@shop', 'roles reader@shop'],
+  zones: ['zones shop.events', 'zones shop.orders', 'zones zone EU', 'zones zone US'],
+  balancing: ['balancing shop.items'],
+  users: [
+    ...onReal(['users CN=robot,O=shop@$external']),
+    ...['users auditor@admin', 'users clerk@shop'],
+    ...onReal(['users elder@shop']),
+    'users shop-app@admin',
+  ],
+  roles: ['roles desk@shop', ...onReal(['roles follower@admin']), 'roles reader@shop'],
   settings: [
     'defaultConcerns defaultReadConcern',
     'defaultConcerns defaultWriteConcern',
     ...onReal(['clusterParameters changeStreamOptions']),
     'clusterParameters defaultMaxTimeMS',
-    ...onReal(['querySettings shop.orders']),
+    ...onReal(Array.from({ length: 3 }, () => 'querySettings shop.orders')),
   ],
 } as const;
 
 /** What no commit takes along, of a sharded source and of a replica set. */
 export const listed = {
   ownCollections: ['ownCollections admin.notes', 'ownCollections config.notes'],
-  balancer: ['balancer activeWindow'],
+  /** Of a replica set, or of a shard that is read directly. */
+  local: ['ownCollections local.notes'],
+  balancer: ['balancer activeWindow', 'balancer attemptToBalanceJumboChunks'],
   ofCluster: ['chunkSize chunksize', 'autoMerger automerge'],
   profiler: onReal(['profiler shop']),
 } as const;

@@ -9,8 +9,15 @@ import { balancingItem, rangesItem, zoneItem } from '../../../src/inventory/read
 const choiceOf = (body: Partial<StartRequestBody> = {}, isReversed = false): CarryChoice =>
   new CarryChoice(parseStartRequest({ source: 'cluster0', destination: 'cluster1', ...body }), isReversed);
 
+const empty = {
+  version: [8, 0, 10] as const,
+  unreadable: new Map(),
+  parameters: new Set<string>(),
+  logins: [],
+};
+
 function inventoryWith(cluster: string, items: Item[], more: Partial<ClusterInventory> = {}): ClusterInventory {
-  return { cluster, topology: 'sharded', shardIds: ['rs0', 'rs1'], items, unreadable: new Map(), logins: [], ...more };
+  return { cluster, topology: 'sharded', shardIds: ['rs0', 'rs1'], items, ...empty, ...more };
 }
 
 function user(name: string, databases: string[] | null, content = name): Item {
@@ -62,6 +69,67 @@ describe('the outcome of an item', () => {
       'users a@admin: differs',
       'defaultConcerns defaultReadConcern: carried',
     ]);
+  });
+
+  it('what the destination cannot have stays behind with the reason, asked for or not', () => {
+    const choice = choiceOf({ carry: ['defaultConcerns', 'clusterParameters', 'querySettings'] });
+    const parameter = (name: string): Item => ({
+      ...user(name, null),
+      kind: 'clusterParameters',
+      payload: { type: 'clusterParameter', parameter: name, value: {} },
+    });
+    const writeConcern = (w: unknown): Item => ({
+      ...user('defaultWriteConcern', null, String(w)),
+      kind: 'defaultConcerns',
+      payload: { type: 'defaultConcern', set: { defaultWriteConcern: { w } } },
+    });
+    const settings: Item = {
+      ...user('shop.c', null),
+      kind: 'querySettings',
+      payload: { type: 'querySettings', query: Buffer.from(''), settings: Buffer.from('') },
+    };
+    const source = inventoryWith('cluster0', [
+      ...[parameter('known'), parameter('later'), writeConcern('twoSites'), settings],
+    ]);
+    const there = inventoryWith('cluster1', [writeConcern(1)], { parameters: new Set(['known']), version: [7, 0, 0] });
+    const rows = compareInventories(source, there, choice);
+    expect(itemsToCarry(rows).map(({ name }) => name)).toEqual(['known']);
+    const left = ['defaultConcerns defaultWriteConcern', 'clusterParameters later', 'querySettings shop.c'];
+    expect(leftBehind(rows, choice)).toEqual(left);
+    const table = tableOf(rows, source, there, choice).rows;
+    expect(table.map(({ action, description }) => [action, description])).toEqual([
+      [
+        'differs',
+        expect.stringMatching(/twoSites is a mode of the replica sets.*those of cluster1 have it/) as unknown,
+      ],
+      ['carried', 'The commit carries it.'],
+      ['leftBehind', 'It stays behind: the release of cluster1 does not have later.'],
+      ['leftBehind', 'It stays behind: the release of cluster1 has no query settings.'],
+    ]);
+    for (const w of ['majority', 2])
+      expect(actions([writeConcern(w)], [], choice)).toEqual(['defaultConcerns defaultWriteConcern: carried']);
+  });
+
+  it('zones of several shards may meet on one', () => {
+    const choice = choiceOf({ carry: [{ zones: { rs0: 'a', rs1: 'b', rs2: 'b' } }] });
+    expect(choice.onDestination(zoneItem('EU', ['rs1', 'rs2'], [])).payload).toEqual({
+      type: 'zone',
+      zone: 'EU',
+      shards: ['b'],
+    });
+  });
+
+  it('a time series has the name that users know, and commands that of its buckets', () => {
+    const namespace = 'shop.system.buckets.weather';
+    const items = [rangesItem(namespace, [range]), balancingItem(namespace, true, null, true)];
+    const includeNamespaces = [{ database: 'shop', collections: ['weather'] }];
+    const carry = ['zones' as const, 'balancing' as const];
+    const rows = compareInventories(inventoryWith('cluster0', items), none, choiceOf({ carry, includeNamespaces }));
+    expect(rows.map(({ name, action }) => [name, action])).toEqual([
+      ['shop.weather', 'carried'],
+      ['shop.weather', 'carried'],
+    ]);
+    expect(itemsToCarry(rows).map(({ payload }) => payload)).toMatchObject([{ namespace }, { namespace }]);
   });
 
   it("neither cluster's login of Convoy is an item", () => {
@@ -174,20 +242,17 @@ describe('what an operator reads', () => {
 });
 
 describe('what cannot be carried', () => {
-  const sharded = { kind: 'sharded', version: [8, 0, 0], name: 'cluster1' } as const;
+  const sharded = { kind: 'sharded' } as const;
 
-  it('names topology, shards without a counterpart, releases and privileges', () => {
-    const source = inventoryWith(
-      'cluster0',
-      [zoneItem('EU', ['rs7'], ['shop.c']), { ...listedItem('querySettings', 'q', 'x') }],
-      { unreadable: new Map([['roles', 'The user lacks find.']]) },
-    );
-    const choice = choiceOf({ carry: ['zones', 'querySettings', 'usersAndRoles'] });
-    const older = { kind: 'replicaSet', version: [7, 0, 0], name: 'cluster1' } as const;
-    expect(carryProblems({ source: sharded, destination: older }, { source, destination: none }, choice)).toEqual([
+  it('names topology, shards without a counterpart and privileges', () => {
+    const source = inventoryWith('cluster0', [zoneItem('EU', ['rs7'], ['shop.c'])], {
+      unreadable: new Map([['roles', 'The user lacks find.']]),
+    });
+    const choice = choiceOf({ carry: ['zones', 'usersAndRoles'] });
+    const set = { kind: 'replicaSet' } as const;
+    expect(carryProblems({ source: sharded, destination: set }, { source, destination: none }, choice)).toEqual([
       'zones in carry need two sharded clusters; leave them out.',
       expect.stringContaining('no counterpart: rs7'),
-      'cluster1 is older than 8.0 and has no querySettings; leave them out of carry.',
       'usersAndRoles of cluster0: The user lacks find.',
     ]);
   });
