@@ -2,10 +2,10 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { isRecorded, recordedSeries, unseenProbes } from '@convoy/probes/recorded-releases';
-import { type Document, MongoServerError } from 'mongodb';
 import { nameSome } from '../catalog/name-some.js';
 import { readBalancer } from '../cluster/balancer.js';
-import { codeOf, failureName, notablescanOff } from '../cluster/failure.js';
+import { codeOf, failureName } from '../cluster/failure.js';
+import { nameMoves } from '../cluster/moves-under-way.js';
 import type { ClusterClient, NodeClient, Version } from '../cluster/node-client.js';
 import { reachOf, readOplogWindow } from '../cluster/oplog-window.js';
 import { binaryVersion, howToSetIds, isOlder, readFeatureVersion, releaseText } from '../cluster/topology.js';
@@ -190,55 +190,45 @@ async function settledVersion({ name, router, version }: ClusterClient, signal: 
 }
 
 /**
- * Checks parameters of servers that prevent a migration. `defaultMaxTimeMS` does not: every read states its own limit.
- * @returns the finding
- * @throws ConvoyError `serverParameterInTheWay` for `notablescan`: Convoy asks collections without conditions
+ * The start stops the balancers that it does not keep; one that runs matters because the start waits for its round. It
+ * also waits for what somebody moves by hand. Beside a balancer that is kept, what is resharded ends the migration.
  */
-export async function checkServerParameters(clusters: readonly ClusterClient[], signal: AbortSignal): Promise<string> {
-  const scanless = [];
-  for (const cluster of clusters) {
-    const { notablescan } = await ask(cluster, { getParameter: 1, notablescan: 1 }, signal);
-    if (notablescan === true) scanless.push(cluster.name);
-  }
-  if (scanless.length === 0) return 'No known parameter of the servers is in the way.';
-  throw new ConvoyError(
-    'serverParameterInTheWay',
-    `The parameter notablescan is on at ${nameSome(scanless)}: servers would refuse Convoy's queries. Set it to ` +
-      `false on every member: ${notablescanOff}.`,
-  );
-}
-
-/** The reply; empty where the server does not show the parameter, as a router does not show `notablescan`. */
-async function ask(cluster: ClusterClient, command: Document, signal: AbortSignal): Promise<Document> {
-  return cluster.router.command('admin', command, { signal }).catch((error: unknown) => {
-    // Not every release gives a code to a parameter that it does not know.
-    if (!(error instanceof MongoServerError)) throw error;
-    return {};
-  });
-}
-
-/** The start stops the balancers that it does not keep; one that runs matters because the start waits for its round. */
 export async function adviseBalancers(
   source: ClusterClient,
   destination: ClusterClient,
   { keepBalancer }: StartRequest,
   signal: AbortSignal,
 ): Promise<Advice> {
-  const states = await Promise.all(
-    (keepBalancer === true ? [destination] : [source, destination]).map(async (cluster) => ({
-      name: cluster.name,
-      state: await readBalancer(cluster, { signal }),
-    })),
-  );
-  const running = states.filter(({ state }) => state?.enabled === true || state?.busy === true);
-  if (running.length === 0) return 'No balancer is running.';
-  const named = running
+  const read = async (cluster: ClusterClient) => ({
+    name: cluster.name,
+    isKept: cluster === source && keepBalancer === true,
+    state: await readBalancer(cluster, { signal }),
+  });
+  const states = await Promise.all([source, destination].map(read));
+  const stopped = states.filter(({ isKept, state }) => !isKept && (state?.enabled === true || state?.busy === true));
+  const moving = states
+    .map(({ name, state }) => ({ name, moves: nameMoves(state?.moves ?? []) }))
+    .filter(({ moves }) => moves !== '')
+    .map(({ name, moves }) => ` Under way on ${name}: ${moves}.`)
+    .join('');
+  const named = stopped
+    .filter(({ state }) => state?.enabled === true || state?.moves.length === 0)
     .map(({ name, state }) => `${name} (${state?.busy === true ? 'migrating chunks now' : 'idle'})`)
     .join(', ');
-  return (
-    `The balancers of ${named} are on. The start stops them and waits for their round to end. The commit ` +
-    'restores them.'
+  const rounds =
+    named === ''
+      ? 'No balancer is running.'
+      : `The balancers of ${named} are on. The start stops them and waits for their round to end. The commit ` +
+        'restores them.';
+  if (moving === '') return rounds;
+  const wait = stopped.some(({ state }) => (state?.moves.length ?? 0) > 0)
+    ? ' The start waits until that has ended.'
+    : '';
+  const isResharded = states.some(
+    ({ isKept, state }) => isKept && state?.moves.some(({ kind }) => kind === 'resharding'),
   );
+  const end = isResharded ? ' A collection that is resharded ends the migration: wait until that has ended.' : '';
+  return `${rounds}${moving}${wait}${end}`;
 }
 
 /**

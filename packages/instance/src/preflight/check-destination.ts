@@ -9,7 +9,7 @@ import {
   type ListedNamespace,
   listNamespaces,
 } from '../catalog/list-namespaces.js';
-import { nameSome } from '../catalog/name-some.js';
+import { nameFew, nameSome } from '../catalog/name-some.js';
 import { isReservedDatabase, type NamespaceFilter } from '../catalog/namespace-filter.js';
 import { type Catalog, namespaceFrom, namespaceOf } from '../catalog/namespace.js';
 import { isOwnZone } from '../catalog/place-chunks.js';
@@ -53,7 +53,7 @@ export async function checkDestination(
   if (names.length > 0) {
     throw new ConvoyError(
       'destinationNotEmpty',
-      `The destination already has documents in ${nameSome(names)}. Drop these collections or choose an empty cluster.`,
+      `The destination already has documents in ${nameFew(names)}. Drop these collections or choose an empty cluster.`,
     );
   }
   if (destination.kind === 'sharded') await checkZones(destination, filter, signal);
@@ -107,7 +107,7 @@ function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog)
   throw new ConvoyError(
     'destinationNotEmpty',
     "The destination has collections or views that differ from the source's: " +
-      `${nameSome([...new Set(unlike.map(shownName))])}. Drop them.`,
+      `${nameFew([...new Set(unlike.map(shownName))])}. Drop them.`,
   );
 }
 
@@ -120,7 +120,7 @@ async function checkZones(destination: ClusterClient, filter: NamespaceFilter, s
   if (names.length === 0) return;
   throw new ConvoyError(
     'destinationNotEmpty',
-    `The destination has zone ranges for ${nameSome([...new Set(names)])}. Remove them: Convoy places the ` +
+    `The destination has zone ranges for ${nameFew([...new Set(names)])}. Remove them: Convoy places the ` +
       "source's distribution by zones.",
   );
 }

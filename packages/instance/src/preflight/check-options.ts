@@ -4,7 +4,7 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { blockedClusters } from '@convoy/api/contract/write-blocking';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { seriesOf, shownName } from '../cluster/time-series.js';
-import { nameSome } from '../catalog/name-some.js';
+import { nameFew } from '../catalog/name-some.js';
 import {
   cappedWithFilter,
   compileNamespaceFilter,
@@ -161,21 +161,21 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
     return warning(
       'filterMatchesNothing',
       'These parts of includeNamespaces match nothing on the source that is not excluded: ' +
-        `${nameSome(unmatched)}. Check their names.`,
+        `${nameFew(unmatched)}. Check their names.`,
     );
   }
   const unmoved = unmatchedRemaps(catalog, request);
   if (unmoved.length > 0) {
     return warning(
       'namespaceRemapMatchesNothing',
-      `namespaceRemap names what is not migrated: ${nameSome(unmoved)}. Check these names.`,
+      `namespaceRemap names what is not migrated: ${nameFew(unmoved)}. Check these names.`,
     );
   }
   const unordered = unmatchedParts(catalog, request.copyInNaturalOrder ?? []);
   if (unordered.length > 0) {
     return warning(
       'copyInNaturalOrderMatchesNothing',
-      `copyInNaturalOrder names what is not migrated: ${nameSome(unordered)}. Check these names.`,
+      `copyInNaturalOrder names what is not migrated: ${nameFew(unordered)}. Check these names.`,
     );
   }
   const blind = filtered ? describeBlindViews(catalog) : null;
@@ -186,7 +186,7 @@ export function adviseMatched(catalog: Catalog, request: StartRequest, remap: Na
     `${counts(names.length - views, 'collection')} and ${counts(views, 'view')} ` +
     `in ${counts(databases, 'database')}`;
   const both = catalog.map((entry) => bothNames(shownName(entry), shownName(remap.toDestination(entry))));
-  return names.length === 0 ? 'The source is empty.' : passed(`To be migrated: ${counted}: ${nameSome(both)}.`, both);
+  return names.length === 0 ? 'The source is empty.' : passed(`To be migrated: ${counted}: ${nameFew(both)}.`, both);
 }
 
 function counts(count: number, noun: string): string {

@@ -14,8 +14,8 @@ import { nameSome } from '../catalog/name-some.js';
 import type { NamespaceRemap } from '../catalog/namespace-remap.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import type { CatalogReport } from '../catalog/read-catalog.js';
-import { refuseTimeSeries, refuseUnsupported } from '../catalog/unsupported-collections.js';
-import { isDefinitionRefusal } from '../catalog/views.js';
+import { refuseUnsupported } from '../catalog/unsupported-collections.js';
+import { collationClash, isDefinitionRefusal } from '../catalog/views.js';
 import { codeOf, failureName } from '../cluster/failure.js';
 import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import { type Advice, unchecked, warning } from './examination.js';
@@ -29,8 +29,8 @@ const CHUNKS_UNMEASURED_MAX = 1_000;
  * Checks whether everything included can be migrated.
  * @param report as read
  * @returns the same with the indexes that count, and those for which a choice of the user does
- * @throws ConvoyError `timeSeriesNotSupported`, `inconsistentIndexes`, `indexNotSupported` or `collectionNotSupported`,
- * naming the first few namespaces
+ * @throws ConvoyError `inconsistentIndexes`, `indexNotSupported` or `collectionNotSupported`, naming the first few
+ * namespaces
  */
 export function checkSourceCatalog(
   read: CatalogReport,
@@ -38,7 +38,6 @@ export function checkSourceCatalog(
 ): ReturnType<typeof withChosenIndexes<CatalogReport>> {
   const result = withChosenIndexes(read, choices);
   const { report, chosen } = result;
-  refuseTimeSeries(report);
   refuseUnsupported(report);
   if (report.inconsistentIndexes.length > 0) {
     const named = report.inconsistentIndexes.map(
@@ -96,7 +95,7 @@ const writingStages = ['$out', '$merge'];
 
 /**
  * Checks whether servers of today take the stored views: a server that was upgraded keeps those that it would refuse.
- * The source resolves each (cycles, depth, collations); the destination parses its pipeline.
+ * The source resolves each (cycles, depth); the destination parses its pipeline.
  * @throws ConvoyError `viewNotSupported`, naming the first few with the servers' reasons
  */
 export async function checkViews(
@@ -110,6 +109,7 @@ export async function checkViews(
   const refusals = await mapBounded(views, viewsParallel, async (view) => {
     const reason =
       writingStage(view) ??
+      collationClash(view, catalog) ??
       (await refusalOf(source.router, view.database, { aggregate: view.name, pipeline: [] }, signal)) ??
       (await refusalOf(destination.router, remap.onDestination(view).database, definitionOf(view), signal));
     return reason === null ? [] : [`${namespaceOf(view)} (${reason})`];

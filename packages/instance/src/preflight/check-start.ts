@@ -1,7 +1,7 @@
 import type { Inventory } from '@convoy/api/contract/inventory';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { refuseSeriesBetween } from '../catalog/unsupported-collections.js';
+import { refuseSeriesBetween, refuseTimeSeries } from '../catalog/unsupported-collections.js';
 import { type Clock, systemClock } from '../async/clock.js';
 import { applyShardingEntries, type DestinationPlan, planDestination } from '../catalog/destination-plan.js';
 import { withSampledRanges } from '../catalog/distribution.js';
@@ -20,12 +20,12 @@ import {
   checkClusters,
   checkFeatureVersions,
   checkOplogWindow,
-  checkServerParameters,
 } from './check-clusters.js';
 import { checkDestination, checkDiskSpace } from './check-destination.js';
 import { examineInventory } from './check-inventory.js';
 import { adviseMatched, checkDocumentFilters, checkOptions, compileNames, type Names } from './check-options.js';
 import { checkUsers } from './check-privileges.js';
+import { checkServerParameters } from './check-server-parameters.js';
 import { adviseEqualIds, checkSourceCatalog, checkViews, describeCollections } from './check-source-catalog.js';
 import { checkVerification } from './check-verification.js';
 import { type CheckName, Examination, type PreflightReport } from './examination.js';
@@ -37,6 +37,8 @@ export interface StartCheck {
   signal: AbortSignal;
   /** The memory bound of the process that will migrate. */
   memoryBytesMax?: number;
+  /** How long the copy will read at one time. */
+  partition_seconds?: number;
   /** Default: the machine's own. */
   clock?: Clock;
   /** The configured `syncUser`, if there is one: connections as another user are refused. */
@@ -125,7 +127,7 @@ async function examineClusters(input: StartCheck, examination: Examination): Pro
     checkFeatureVersions(source, destination, request, signal),
   );
   await examination.check('privileges', () => checkUsers(input));
-  await examination.check('serverParameters', () => checkServerParameters([source, destination], signal));
+  await examination.check('serverParameters', () => checkServerParameters(input));
   return names;
 }
 
@@ -147,6 +149,7 @@ async function examineCatalog(
   const accepted = await examination.require(
     'collections',
     async () => {
+      refuseTimeSeries(read, source);
       const found = checkSourceCatalog(read, request);
       refuseSeriesBetween(read.catalog, [source, destination], request.reversible);
       await checkDocumentFilters(source, read.catalog, request, signal);

@@ -4,7 +4,7 @@ import { nameSome } from '../catalog/name-some.js';
 import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import { openChangeStream } from '../cluster/change-stream.js';
 import { currentTime, timestampOf } from '../cluster/cluster-time.js';
-import { codeOf, failureName } from '../cluster/failure.js';
+import { classify, codeOf, failureName } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { type Advice, warning } from './examination.js';
 
@@ -79,7 +79,8 @@ async function probe({ name, router, version }: ClusterClient, signal: AbortSign
     });
     await stream.close();
   } catch (error) {
-    if (codeOf(error) === null) throw error;
+    // What passes says nothing about the cluster: whoever starts is told so, or tries again.
+    if (codeOf(error) === null || classify(error) === 'retryable') throw error;
     throw new ConvoyError(
       'verificationNotSupported',
       `The verifier cannot open a change stream of the whole cluster on ${name}: ${failureName(error)}. Start ` +

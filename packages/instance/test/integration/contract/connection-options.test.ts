@@ -8,6 +8,7 @@ const options = [
   'maxPoolSize=1',
   'maxPoolSize=2&maxConnecting=1',
   'minPoolSize=30&maxConnecting=1',
+  'minPoolSize=100',
   'timeoutMS=20',
   'socketTimeoutMS=20&waitQueueTimeoutMS=1',
   'serverSelectionTimeoutMS=1&connectTimeoutMS=1',
@@ -26,7 +27,7 @@ it.each(options)('a migration with these options in both connection strings ends
   await using fixture = await Fixture.open('replicaSet', { shards: 1 });
   const orders = fixture.cluster0.client.db('shop').collection<{ _id: number; n: number }>('orders');
   await orders.insertMany(Array.from({ length: 3_000 }, (_, _id) => ({ _id, n: _id })));
-  await orders.createIndex({ n: 1 }, { unique: true });
+  await orders.createIndex({ n: 1 }, { unique: true }, {});
   await using instance = await fixture.startInstance({
     cluster0: withOptions(fixture.cluster0, written),
     cluster1: withOptions(fixture.cluster1, written),

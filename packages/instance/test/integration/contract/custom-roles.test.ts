@@ -159,6 +159,8 @@ it(
     const source = await load(fixture.cluster0);
     const functions = source.collection<{ _id: string; value: string }>('system.js');
     await functions.insertOne({ _id: 'f', value: 'one' });
+    await source.createCollection('log', { capped: true, size: 10_000 });
+    await source.collection('log').insertOne({ n: 1 });
     const places = await openPlaces(fixture, false);
     const logins = { cluster0: asCustom(fixture.cluster0), cluster1: asCustom(fixture.cluster1) };
     await using instance = await fixture.startInstance({ ...settings, ...logins });
@@ -167,6 +169,7 @@ it(
       `cluster0: buckets ${reads}`,
       'the shards of cluster0: system.js ["find"]',
       `the shards of cluster0: buckets ${reads}`,
+      'cluster1:  ["convertToCapped"]',
       `cluster1: system.js [${writes}]`,
       `cluster1: buckets ${writesSeries}`,
     ]);
@@ -174,10 +177,13 @@ it(
     await measure(source, 5, 20);
     await source.collection('readings').deleteMany({ sensor: 2 });
     await functions.updateOne({ _id: 'f' }, { $set: { value: 'two' } });
+    await source.collection('log').insertOne({ n: 2 });
     await instance.commitWhenOffered();
     const destination = fixture.cluster1.client.db('plant');
     await expectEqual(source, destination);
     expect(await destination.collection('system.js').find().toArray()).toEqual(await functions.find().toArray());
+    expect(await destination.collection('log').options()).toMatchObject({ capped: true });
+    expect(await destination.collection('log').countDocuments()).toBe(2);
   },
   patience_ms() * 4,
 );

@@ -1,10 +1,15 @@
 import fc from 'fast-check';
-import type { Collection } from 'mongodb';
+import { type Collection, Long } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isFullRun, testSeed } from '../../../../../test/seed.js';
 import { Fixture, readsShards, type Shape } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
+
+interface Row {
+  _id: number;
+  n: unknown;
+}
 
 interface Order {
   _id: number;
@@ -161,4 +166,25 @@ describe('documentFilter', () => {
     );
     expect(reply.body).toMatchObject({ success: false, error: 'documentFilterWithReversible' });
   });
+});
+
+it('a document filter compares values as they are: integers beyond 2^53, and what looks like a condition', async () => {
+  await using fixture = await Fixture.open('replicaSet', 'replicaSet');
+  const orders = fixture.cluster0.client.db('shop').collection<Row>('orders');
+  const large = Long.fromString('9007199254740993');
+  const rows = [{ n: large }, { n: large.subtract(1) }, { n: { $gt: 'a' } }, { n: 'b' }].map((row, _id) => ({
+    _id,
+    ...row,
+  }));
+  await orders.insertMany(rows);
+  const wanted = { $or: [{ n: { $numberLong: large.toString() } }, { n: { $eq: { $gt: 'a' } } }] };
+  await using instance = await fixture.startInstance();
+  const filter = { database: 'shop', collection: 'orders', filter: wanted };
+  await instance.accepted('start', startBody({ documentFilter: [filter] }));
+  await instance.untilCanCommit();
+  await orders.insertMany(rows.map((row) => ({ ...row, _id: row._id + 10 })));
+  for (const { _id, n } of rows) await orders.replaceOne({ _id: (_id + 1) % rows.length }, { n });
+  await instance.commitWhenOffered();
+  const arrived = await fixture.cluster1.client.db('shop').collection('orders').find().sort({ _id: 1 }).toArray();
+  expect(arrived.map(({ _id }) => _id as unknown)).toEqual([1, 3, 10, 12]);
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
+import { checkNames } from './convoy-check.js';
 import { Fixture, type Side } from './fixture.js';
 import { refuses, startBody } from './start-conditions.js';
 
@@ -25,20 +26,18 @@ it('a shard of the destination that begins to drain while changes are applied en
   await removeLastShard(fixture.cluster1);
   await orders.updateMany({ _id: { $lt: 100 } }, { $inc: { n: 1_000 } });
   await orders.deleteMany({ _id: { $gt: 350 } });
-  await orders.createIndex({ n: 1 });
+  await orders.createIndex({ n: 1 }, {}, {});
   await instance.untilCanCommit();
   await instance.commitWhenOffered();
   await expectEqualDatabases(fixture, 'shop');
 });
 
-it('a start is refused while a shard of the destination is being removed, and changes nothing', async () => {
+it('a start and a check name a shard of the destination that is being removed, and change nothing', async () => {
   await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
   await fixture.cluster0.client.db('shop').collection('orders').insertOne({ n: 1 });
   const leaving = await removeLastShard(fixture.cluster1);
+  const refusal = { error: 'shardDraining', says: new RegExp(`draining: ${leaving}\\. Run removeShard`) } as const;
+  await checkNames(fixture, refusal);
   await using instance = await fixture.startInstance();
-  await refuses(fixture, instance, startBody(), {
-    status: 422,
-    error: 'shardDraining',
-    says: new RegExp(`draining: ${leaving}\\. Run removeShard`),
-  });
+  await refuses(fixture, instance, startBody(), { status: 422, ...refusal });
 });

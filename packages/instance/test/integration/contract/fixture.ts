@@ -4,6 +4,7 @@ import type { ReleaseSeries } from '@convoy/simulator';
 import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
 import { startLocalCluster, type LocalClusterOptions } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient, type Document } from 'mongodb';
+import { codeOf } from '../../../src/cluster/failure.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { RecentLogs } from '../../../src/logging/recent-logs.js';
 import { runInstance } from '../../../src/process/instance-process.js';
@@ -31,6 +32,7 @@ export const readsShards = {
   shards: { cluster0: migratorCredentials, cluster1: migratorCredentials },
 } as const;
 
+const commandNotFound = 59;
 const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
 /** A cluster and a user's client of it. */
@@ -83,6 +85,23 @@ export class Side {
     if (this.shape !== 'replicaSet')
       contents.balancer = (await this.client.db('admin').command({ balancerStatus: 1 })).mode as unknown;
     return contents;
+  }
+
+  /** Shards a collection. Releases before 6.0 want that asked for its database first. */
+  async shardCollection(namespace: string, key: Document): Promise<void> {
+    const admin = this.client.db('admin');
+    await admin.command({ enableSharding: namespace.slice(0, namespace.indexOf('.')) });
+    await admin.command({ shardCollection: namespace, key });
+  }
+
+  /** Lifts a block of user writes, as an administrator does; releases before 6.0 have none. */
+  async allowWrites(): Promise<void> {
+    await this.client
+      .db('admin')
+      .command({ setUserWriteBlockMode: 1, global: false })
+      .catch((error: unknown) => {
+        if (codeOf(error) !== commandNotFound) throw error;
+      });
   }
 
   async dropDatabases(): Promise<void> {

@@ -15,9 +15,9 @@ let fixture: Fixture;
 
 afterEach(() => fixture.close());
 
-async function load({ client }: Side, shape: Shape): Promise<void> {
-  if (shape !== 'replicaSet')
-    await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+async function load(side: Side, shape: Shape): Promise<void> {
+  const { client } = side;
+  if (shape !== 'replicaSet') await side.shardCollection('shop.orders', { _id: 'hashed' });
   const orders = client.db('shop').collection<{ _id: number; n: number }>('orders');
   await orders.insertMany(Array.from({ length: documents }, (_, n) => ({ _id: n, n })));
   await client

@@ -4,6 +4,7 @@ import { onTestFinished, vi } from 'vitest';
 /** A command of an instance in this process, as it goes to the driver. */
 export interface Sent {
   readonly name: string;
+  readonly database: string;
   readonly command: Document;
   /** The driver's options beside it. */
   readonly options: Document;
@@ -14,8 +15,10 @@ export function sentCommands(): Sent[] {
   const sent: Sent[] = [];
   const original = Object.getOwnPropertyDescriptor(Db.prototype, 'command')?.value as Db['command'];
   const spy = vi.spyOn(Db.prototype, 'command').mockImplementation(function (this: Db, command, options = {}) {
-    if (this.client.options.appName === 'convoy')
-      sent.push({ name: Object.keys(command)[0] ?? '', command: { ...command }, options });
+    if (this.client.options.appName === 'convoy') {
+      const name = Object.keys(command)[0] ?? '';
+      sent.push({ name, database: this.databaseName, command: { ...command }, options });
+    }
     return original.call(this, command, options);
   });
   onTestFinished(() => spy.mockRestore());

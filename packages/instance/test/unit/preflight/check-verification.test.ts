@@ -52,6 +52,13 @@ describe('verification', () => {
     await expect(check(source, destination, verifiedMemoryBytesMin)).rejects.toMatchObject(refusal);
   });
 
+  it('is not refused for what passes: the failure is handed on', async () => {
+    const locked = answers(() => {
+      throw serverError(24, 'LockTimeout');
+    });
+    await expect(check(streams, locked, verifiedMemoryBytesMin)).rejects.toMatchObject({ code: 24 });
+  });
+
   it('of a reversible migration is accepted with a warning', async () => {
     const reversible = { ...verified, reversible: true };
     await expect(check(streams, streams, verifiedMemoryBytesMin, reversible)).resolves.toMatchObject({

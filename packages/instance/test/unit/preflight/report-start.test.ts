@@ -238,6 +238,26 @@ describe('balancers, disks and equal _ids', () => {
     expect((await item(fixture, 'balancers')).description).toContain('cluster1 (idle)');
   });
 
+  it('names what somebody moves by hand, for which the start waits', async () => {
+    const fixture = new Fixture();
+    fixture.sourceServer.reshardings.push({ ns: 'app.c', provenance: 'moveCollection' }, { ns: 'app.d' });
+    expect(await item(fixture, 'balancers')).toMatchObject({
+      result: 'passed',
+      description:
+        'No balancer is running. Under way on cluster0: moveCollection of app.c, reshardCollection of app.d. ' +
+        'The start waits until that has ended.',
+    });
+  });
+
+  it('names what is resharded beside a balancer that is kept: it ends the migration', async () => {
+    const fixture = new Fixture();
+    fixture.sourceServer.reshardings.push({ ns: 'app.d' });
+    expect((await item(fixture, 'balancers', requestOf({}, { keepBalancer: true }))).description).toBe(
+      'No balancer is running. Under way on cluster0: reshardCollection of app.d. ' +
+        'A collection that is resharded ends the migration: wait until that has ended.',
+    );
+  });
+
   it('warns if the documents may not fit', async () => {
     const fixture = new Fixture();
     fixture.sourceServer.add('app.c', { documents: [{ _id: 1 }] });

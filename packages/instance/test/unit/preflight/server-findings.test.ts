@@ -67,6 +67,24 @@ const findings: ServerFinding[] = [
     says: /app\.v \(a view cannot have \$out\)/,
   },
   {
+    what: 'a view that has another collation than one that it reads',
+    check: 'collections',
+    result: 'failed',
+    name: 'viewNotSupported',
+    prepare: ({ sourceServer }) => {
+      const inFrench = { viewOn: 'c', pipeline: [], collation: { locale: 'fr' } };
+      const pipeline = [{ $lookup: { from: 'w', as: 'x', pipeline: [] } }];
+      sourceServer.add('app.w', { type: 'view', options: inFrench });
+      sourceServer.add('app.same', { type: 'view', options: { ...inFrench, viewOn: 'w' } });
+      sourceServer.add('app.other', {
+        type: 'view',
+        options: { ...inFrench, viewOn: 'w', collation: { locale: 'de' } },
+      });
+      sourceServer.add('app.plain', { type: 'view', options: { viewOn: 'c', pipeline } });
+    },
+    says: /app\.other \(it has another collation than app\.w, which it reads\), app\.plain \(.* app\.w,.*\)\. Correct/,
+  },
+  {
     what: 'a source that refuses scans',
     check: 'serverParameters',
     result: 'failed',
