@@ -6,9 +6,16 @@ const cutAt = 4096;
 
 /**
  * What streams show of `movePrimary`: of 8.0.10 the first three, of 5.0.7 all but the indexes. Where buckets of time
- * series are shown, so is that a shard has given away its last chunk.
+ * series are shown, so is that a shard has given away its last chunk. `moveCollection`, by the balancer too, and every
+ * resharding show the last.
  */
-const shownByMoves: ReadonlySet<string> = new Set(['create', 'createIndexes', 'drop', 'migrateLastChunkFromShard']);
+export const shownByMoves: ReadonlySet<string> = new Set([
+  'create',
+  'createIndexes',
+  'drop',
+  'migrateLastChunkFromShard',
+  'reshardCollection',
+]);
 
 /** An event that is read but may not be routed yet. */
 interface EventAhead {
@@ -23,8 +30,9 @@ export interface StreamLateWrites {
   /** Changes of migrated data and DDL changes of it, without the two below. */
   readonly writes: number;
   /**
-   * Creations and drops of collections, and creations of indexes: by users, or because a database moves to another
-   * shard. That shard creates the collections with their indexes; from 6.0 on streams show both.
+   * Creations and drops of collections, creations of indexes, and reshardings: by users, or because a database or a
+   * collection moves to another shard. A database's new shard creates the collections with their indexes; from 6.0 on
+   * streams show both.
    */
   readonly createsAndDrops: number;
   /** UUIDs of the collections with deletes, by users or by TTL. */

@@ -3,7 +3,7 @@ import { type Document, MongoServerError } from 'mongodb';
 import { shownName } from '../cluster/time-series.js';
 import { mapBounded } from '../async/together.js';
 import { encodeValue, type RawValue } from '../bson/scan.js';
-import { codeOf, serverErrorCode } from '../cluster/failure.js';
+import { codeOf, noQueryPlanCode, serverErrorCode } from '../cluster/failure.js';
 import {
   buildMissing,
   changeCollection,
@@ -16,6 +16,7 @@ import {
 import type { Making } from './create-collections.js';
 import { sameDocument } from './namespace.js';
 import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
+import { indexKeyFilter } from './index-key-filter.js';
 import {
   type IndexPlan,
   isBuiltToExpire,
@@ -364,18 +365,21 @@ async function idsUnder(
   keyValue: Document,
 ): Promise<unknown[]> {
   const { database, name } = plan.entry;
-  const fields = Object.entries(keyValue).map(([path, value]) => ({ [path]: { $eq: value as unknown } }));
   const { partialFilterExpression, collation } = index as { partialFilterExpression?: Document; collation?: Document };
-  const filter = { $and: [...fields, ...(partialFilterExpression === undefined ? [] : [partialFilterExpression])] };
   const command = {
     find: name,
-    filter,
+    filter: indexKeyFilter(keyValue, partialFilterExpression),
     projection: { _id: 1 },
     limit: idsMax,
     batchSize: idsMax,
     singleBatch: true,
-    ...(collation && { collation }),
+    // An index without one has the simple one, whatever that of its collection is.
+    collation: collation ?? { locale: 'simple' },
   };
-  const reply = await client.command(database, command, { signal });
+  const reply = await client.command(database, command, { signal }).catch((error: unknown) => {
+    // Without an index, and with notablescan.
+    if (codeOf(error) !== noQueryPlanCode) throw error;
+    return { cursor: { firstBatch: [] } };
+  });
   return (reply.cursor as { firstBatch: { _id: unknown }[] }).firstBatch.map(({ _id }) => _id);
 }

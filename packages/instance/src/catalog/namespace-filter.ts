@@ -184,7 +184,8 @@ export function parseDocumentFilter(given: DocumentFilter): Document {
   };
   let filter: unknown;
   try {
-    filter = BSON.EJSON.parse(filterText(given));
+    // Relaxed, it would make numbers of JavaScript of all integers, and compare with others beyond 2^53.
+    filter = BSON.EJSON.parse(filterText(given), { relaxed: false });
   } catch {
     return refuse('is not Extended JSON. Write it as find takes it');
   }

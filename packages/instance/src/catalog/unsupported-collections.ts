@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { seriesOf, shownName } from '../cluster/time-series.js';
+import { seriesOf, seriesRelease, shownName } from '../cluster/time-series.js';
 import type { ClusterClient } from '../cluster/node-client.js';
 import { isAtLeast } from '../cluster/topology.js';
 import { RawValue } from '../bson/scan.js';
@@ -11,16 +11,21 @@ import type { CatalogReport } from './read-catalog.js';
 import { viewSources } from './views.js';
 
 /**
- * Refuses a start that includes time series of a source before 6.0. Those that somebody creates later are left out
- * (`describeLeftOut`).
+ * Refuses a start that includes time series of a source before 6.0, or after 8.2. Those that somebody creates later are
+ * left out (`describeLeftOut`).
  * @throws ConvoyError `timeSeriesNotSupported`, naming the first few
  */
-export function refuseTimeSeries({ timeSeries }: Pick<CatalogReport, 'timeSeries'>): void {
+export function refuseTimeSeries(
+  { timeSeries }: Pick<CatalogReport, 'timeSeries'>,
+  { name, version }: Pick<ClusterClient, 'name' | 'version'>,
+): void {
   if (timeSeries.length === 0) return;
+  const upgrade = isAtLeast(version, seriesRelease, 0) ? '' : `, or upgrade ${name} to ${seriesRelease}.0 first`;
   throw new ConvoyError(
     'timeSeriesNotSupported',
-    `The source has time-series collections: ${nameSome(timeSeries)}. Only those of ` +
-      'releases from 6.0 to 8.2 can be migrated. Exclude them and move them with mongodump and mongorestore.',
+    `${name} is of release ${version.slice(0, 2).join('.')}, and has time-series collections: ` +
+      `${nameSome(timeSeries)}. Only those of releases from 6.0 to 8.2 can be migrated, however the source is read. ` +
+      `Exclude them and move them with mongodump and mongorestore${upgrade}.`,
   );
 }
 

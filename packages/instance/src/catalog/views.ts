@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import { shownName } from '../cluster/time-series.js';
 import { classify, codeOf, failureName, noQueryPlanCode, serverErrorCode } from '../cluster/failure.js';
 import { knownFailure } from '../cluster/named-failure.js';
+import { isSimpleCollation } from './index-plan.js';
 import { nameSome } from './name-some.js';
 import { type Catalog, type CatalogEntry, namespaceOf } from './namespace.js';
 
@@ -101,4 +103,24 @@ function viewsWithoutSources(catalog: Catalog, others: readonly string[]): strin
 function sourcesOf(view: CatalogEntry): Set<string> {
   const { viewOn, joined } = viewSources(view);
   return new Set([...(viewOn === null ? [] : [viewOn]), ...joined].map((name) => `${view.database}.${name}`));
+}
+
+/**
+ * Why servers refuse to create a view, although they read it where an older one has stored it: a view that it reads has
+ * another collation.
+ * @returns null if they do not
+ */
+export function collationClash(view: CatalogEntry, catalog: Catalog): string | null {
+  const sources = sourcesOf(view);
+  const other = catalog.find(
+    (entry) => entry.type === 'view' && sources.has(namespaceOf(entry)) && !haveOneCollation(entry, view),
+  );
+  return other === undefined ? null : `it has another collation than ${namespaceOf(other)}, which it reads`;
+}
+
+function haveOneCollation({ options: one }: CatalogEntry, { options: other }: CatalogEntry): boolean {
+  return (
+    isDeepStrictEqual(one.collation, other.collation) ||
+    (isSimpleCollation(one.collation) && isSimpleCollation(other.collation))
+  );
 }

@@ -166,7 +166,7 @@ export async function preflight(
 ): Promise<PreflightReport> {
   const sourceName = requireClusterName(request.source);
   const destinationName = requireClusterName(request.destination);
-  const { syncUser, memoryBytesMax } = config;
+  const { syncUser, memoryBytesMax, partition_seconds } = config;
   const [source, destination] = await Promise.allSettled([
     openToCheck(config, sourceName, signal),
     connectConfigured(config, destinationName, 'router', signal),
@@ -186,6 +186,7 @@ export async function preflight(
       request,
       signal,
       memoryBytesMax,
+      partition_seconds,
       openNextSource: () => connectSource(config, destinationName, config.sourceAccess, signal),
       ...(syncUser === undefined ? {} : { syncUser }),
       ...(onInventory === undefined ? {} : { onInventory }),

@@ -156,13 +156,16 @@ const definitionsDiffer = blockedBy(
 
 const carryAwaited = blockedBy('carry', `carry cannot be carried out (warning ${cannotCarryWarning})`);
 
+const lookAwaited = blockedBy('inventory', 'the leader has not looked yet at what a commit would leave behind');
+
 const buildsAwaited = blockedBy('buildingIndexes', `indexes are being built (warning ${buildsWarning})`);
 
 function missingDefinitions(record: OfferedRun['view']['record']): OwnBlocker[] {
   if (awaitsIndexes(record)) return [indexesAwaited];
   if (hasWarning(record, buildsWarning)) return [buildsAwaited];
   if (hasWarning(record, definitionsWarning)) return [definitionsDiffer];
-  return hasWarning(record, cannotCarryWarning) ? [carryAwaited] : [];
+  if (hasWarning(record, cannotCarryWarning)) return [carryAwaited];
+  return record.inventoryLook === 'pending' ? [lookAwaited] : [];
 }
 
 function notRunning(run: Pick<OfferedRun, 'failure' | 'state'> | null): OwnBlocker {

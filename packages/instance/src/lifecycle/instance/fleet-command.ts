@@ -5,8 +5,9 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, Failure, Fleet, FleetCommand, InstanceReport } from '@convoy/api/fleet/fleet';
 import { type Acceptance, acceptCommand, type ContractService } from '@convoy/api/http/contract-routes';
-import { unreachable, UnreachableClusterError } from '../../cluster/connection-failure.js';
-import { namedFailure } from '../../cluster/named-failure.js';
+import { connectionFailure, unreachable, UnreachableClusterError } from '../../cluster/connection-failure.js';
+import { classify, failureName } from '../../cluster/failure.js';
+import { knownFailure, namedFailure } from '../../cluster/named-failure.js';
 import {
   isRecordedCommand,
   missedCommand,
@@ -145,13 +146,25 @@ export function refuseAfterFailure(failure: Failure | null, hasMigration: boolea
   );
 }
 
-/** The refusal of a command during which a cluster was unreachable: `sourceUnavailable` where none is named. */
-export function unreachableDuring(name: CommandName, cause: unknown): ConvoyError {
-  const [error, which] =
-    cause instanceof UnreachableClusterError
-      ? [cause.error, unreachable(cause.cluster, cause.failure)]
-      : (['sourceUnavailable', `A cluster could not be reached during ${name}.`] as const);
-  return new ConvoyError(error, `${which} Everything done so far is recorded. Send ${name} again.`, { cause });
+/** Kinds of failures after which the same command may succeed: elections, interruptions and changes of definitions. */
+const passingKinds: ReadonlySet<string> = new Set(['retryable', 'cursorLost', 'snapshotTooOld', 'catalogChanged']);
+
+/**
+ * What a command is refused with when a call of it has failed.
+ * @returns a ConvoyError where the failure passes or an operator can remove it; what was thrown otherwise
+ */
+export function refusalOf(name: CommandName, thrown: unknown): unknown {
+  return knownFailure(thrown) ?? (passingKinds.has(classify(thrown)) ? unavailableDuring(name, thrown) : thrown);
+}
+
+/** `sourceUnavailable` where the failure names no cluster. */
+function unavailableDuring(name: CommandName, thrown: unknown): ConvoyError {
+  const error = thrown instanceof UnreachableClusterError ? thrown.error : 'sourceUnavailable';
+  const which = thrown instanceof UnreachableClusterError ? thrown.cluster : `A cluster that ${name} needs`;
+  const failure = connectionFailure(thrown);
+  const why =
+    failure === null ? `${which} refused a call for now: ${failureName(thrown)}.` : unreachable(which, failure);
+  return new ConvoyError(error, `${why} Everything done so far is recorded. Send ${name} again.`, { cause: thrown });
 }
 
 /** An instance looks for a missed command this often: one or two small reads while it is IDLE, none while it runs. */

@@ -82,7 +82,7 @@ function publish({ runtime, fleet }: RequestedMigration, report: PreflightReport
 
 function checkOf(requested: RequestedMigration): StartCheck {
   const { runtime, source, destination, request, recorded, connect, signal } = requested;
-  const { syncUser, memoryBytesMax } = runtime.config;
+  const { syncUser, memoryBytesMax, partition_seconds } = runtime.config;
   return {
     openNextSource: () => openPlannedSource(runtime, destination, recorded, connect, signal),
     source,
@@ -90,6 +90,7 @@ function checkOf(requested: RequestedMigration): StartCheck {
     request,
     signal,
     memoryBytesMax,
+    partition_seconds,
     clock: runtime.clock,
     ...(syncUser === undefined ? {} : { syncUser }),
   };

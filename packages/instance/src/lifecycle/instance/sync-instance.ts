@@ -7,7 +7,6 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Failure, Fleet, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { Acceptance, ContractService } from '@convoy/api/http/contract-routes';
 import { listenersMax } from '../../async/together.js';
-import { isNetworkFailure } from '../../cluster/failure.js';
 import { namedFailure } from '../../cluster/named-failure.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { takeInventory } from '../../inventory/take-inventory.js';
@@ -19,10 +18,10 @@ import {
   type GivenCommand,
   isTaken,
   MissedCommands,
+  refusalOf,
   refuseAfterFailure,
   refuseJoin,
   requireState,
-  unreachableDuring,
 } from './fleet-command.js';
 import { recordMigration } from './record-migration.js';
 import { inventoryOfMigration } from '../leader/carry.js';
@@ -233,7 +232,7 @@ export class SyncInstance implements ContractService, ReportedInstance {
     const result = this.#commands.then(async () => {
       refuseAfterFailure(this.#failure(), this.#migration.run !== null);
       const acceptance = await this.#take(given, run, this.#ending.signal).catch((error: unknown) => {
-        throw isNetworkFailure(error) ? unreachableDuring(name, error) : error;
+        throw refusalOf(name, error);
       });
       this.runtime.logger.info({ event: 'command', command: name }, 'command taken');
       this.#reporter.publish();

@@ -67,7 +67,8 @@ async function keepWarning(deps: LeaderDependencies, signal: AbortSignal): Promi
     const wanted = lasting.length === 0 ? null : await described(deps, lasting, signal);
     if (wanted !== recorded && (wanted !== null || builds.hasLooked))
       await recordWarning(deps, buildsWarning, wanted, signal);
-    await builds.untilAny(signal);
+    // A build may have ended while it was being named.
+    if (wanted === null) await builds.untilAny(signal);
     await runtime.clock.sleep(look_ms, signal);
   }
 }
@@ -111,23 +112,24 @@ const quorum = 'A build ends once a majority of the voting members has it; one t
 const sourceLook_ms = 2_000;
 
 /**
- * Looks whether the source begins to build an index: no event shows it, and the comparison of the catalogs may be far
- * away.
- * @param onBegun called once for each build of a migrated collection
+ * Looks whether the source begins to build an index, or has ended to: no event shows it, nor before 6.0 the index, nor
+ * on any release a build that fails. The comparison of the catalogs may be far away.
+ * @param onChanged called once for each look that finds other builds of migrated collections than the one before
  */
 export async function watchForBuilds(
   { runtime, source }: { runtime: { clock: Pick<Clock, 'sleep'>; retrying: Retrying }; source: ClusterClient },
   filter: NamespaceFilter,
-  onBegun: () => void,
+  onChanged: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let known: ReadonlySet<string> = new Set();
+  let known = new Set<string>();
   for (;;) {
     await runtime.clock.sleep(sourceLook_ms, signal);
     const found = await runtime.retrying('look for index builds', () => runningBuilds(source, { signal }), signal);
     const own = found.filter(({ database, collection }) => filter.includes(database, collection)).map(({ id }) => id);
-    if (own.some((id) => !known.has(id))) onBegun();
-    known = new Set(own);
+    const now = new Set(own);
+    if (now.size !== known.size || own.some((id) => !known.has(id))) onChanged();
+    known = now;
   }
 }
 

@@ -1,5 +1,6 @@
 import { carriedKinds } from '@convoy/api/contract/carry';
 import { within } from '../../async/clock.js';
+import { mapBounded } from '../../async/together.js';
 import { nameSome } from '../../catalog/name-some.js';
 import { failureName } from '../../cluster/failure.js';
 import { carriedBy, CarryChoice, carryProblems } from '../../inventory/carry-choice.js';
@@ -29,6 +30,9 @@ const namedMax = 20;
  * It is enough for an election.
  */
 const step_ms = 120_000;
+
+/** Users made at once, after their roles: there may be thousands, and each takes three majority writes and reads. */
+const usersParallel = 8;
 
 /** Users and their roles: what a commit carries before it is decided, since it changes nothing for anybody else. */
 const accessKinds: ReadonlySet<string> = new Set(['users', 'roles']);
@@ -99,13 +103,16 @@ async function carryEach(
   const journal = new CarryJournal(metadata);
   const planned = (await journal.read(carryEpoch, signal)).filter((item) => isMeant(item) && item.state === 'planned');
   const end_ms = runtime.clock.monotonic_ms() + step_ms;
-  for (const item of planned) {
+  const carry = async (item: JournalledItem): Promise<void> => {
     const left_ms = Math.max(0, end_ms - runtime.clock.monotonic_ms());
     const failure = await carryOne(deps, item, contentOf(item), left_ms, signal);
     await journal.settle(item._id, failure === null ? 'carried' : 'failed', failure, signal);
     if (failure !== null)
       runtime.logger.warn({ event: 'notCarried', kind: item.kind, failure }, 'an item was not carried');
-  }
+  };
+  const isUser = ({ kind }: JournalledItem): boolean => kind === 'users';
+  for (const item of planned) if (!isUser(item)) await carry(item);
+  await mapBounded(planned.filter(isUser), usersParallel, carry);
   if (planned.length > 0) await reportFailed(deps, journal, carryEpoch, signal);
 }
 
@@ -147,20 +154,39 @@ async function reportFailed(
 
 /** Interval between looks: people change users and zones, and a look takes some commands. */
 const look_ms = 60_000;
+/** Interval after a look that failed: a server that was replaced, or a network, mostly answers again by then. */
+const lookAgain_ms = 5_000;
 
 /**
  * Looks again and again, until the signal, at what the commit would leave behind, and whether it could take along what
- * `carry` names. Warnings say what it finds, and the second one blocks a commit. A look that fails is repeated.
+ * `carry` names. Warnings say what it finds, and the second one blocks a commit. So does the first look of a direction
+ * until it is made or has failed. A look that fails, or takes too long, is repeated.
  */
 export async function followInventory(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
   const { runtime } = deps;
   while (!signal.aborted) {
-    await look(deps, signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      runtime.logger.debug({ event: 'inventoryNotRead', err: error }, 'the inventory could not be read');
-    });
-    await runtime.clock.sleep(look_ms, signal);
+    const isRead = await within(look_ms, runtime.clock, (each) => look(deps, each), signal).then(
+      () => true,
+      (error: unknown) => {
+        signal.throwIfAborted();
+        runtime.logger.debug({ event: 'inventoryNotRead', err: error }, 'the inventory could not be read');
+        return false;
+      },
+    );
+    await noteLook(deps, signal);
+    await runtime.clock.sleep(isRead ? look_ms : lookAgain_ms, signal);
   }
+}
+
+/** From here on no commit waits for a look. */
+async function noteLook(
+  { watch, records, fleet, leaderEpoch }: LeaderDependencies,
+  signal: AbortSignal,
+): Promise<void> {
+  if (watch.view.record.inventoryLook !== 'pending') return;
+  await records.updateAsLeader(leaderEpoch, { inventoryLook: 'done' }, signal);
+  await watch.refresh(signal);
+  fleet.wake();
 }
 
 async function look(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {

@@ -82,7 +82,8 @@ export async function drainRounds(deps: LeaderDependencies, ddlChanges: DdlLeade
   refuseDifferences(differences);
   throw new ConvoyError(
     'commitRoundsExceeded',
-    `The source received writes in each of ${roundsMax} commit rounds. Stop its writers and commit a new migration.`,
+    `The source received writes, or moved collections, in each of ${roundsMax} commit rounds. Stop its writers, and ` +
+      'whoever moves collections, and commit a new migration.',
   );
 }
 

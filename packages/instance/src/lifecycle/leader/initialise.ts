@@ -84,6 +84,7 @@ export async function initialise(deps: LeaderDependencies, signal: AbortSignal):
   const estimatedTotalBytes = catalog.reduce((sum, entry) => sum + entry.sizeBytes, 0);
   const started = {
     phase: 'syncing' as const,
+    inventoryLook: 'pending' as const,
     catalogEpoch: leaderEpoch,
     startTime: timestampOf(startTime),
     estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)),
@@ -319,7 +320,7 @@ export async function beginReverse(deps: LeaderDependencies, signal: AbortSignal
   const making = { destination, signal, confirm, builds };
   await runtime.retrying('defer attributes', () => deferAttributes(making, plan), signal);
   stepDone('attributesDeferred');
-  await records.updateAsLeader(leaderEpoch, { phase: 'syncing' }, signal);
+  await records.updateAsLeader(leaderEpoch, { phase: 'syncing', inventoryLook: 'pending' }, signal);
   stepDone('reverseSyncStarted');
   runtime.logger.info({ event: 'reversed' }, 'the fleet follows the former destination');
 }

@@ -1,10 +1,13 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { expires } from '../../catalog/collection-options.js';
+import type { CatalogChange } from '../../catalog/compare-catalogs.js';
+import { nameSome } from '../../catalog/name-some.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import { openTransactions } from '../../cluster/current-operations.js';
-import { keepsBalancer } from '../../store/reversal.js';
-import { movedCatalog } from '../migration/migration-catalogs.js';
+import { movesUnderWay } from '../../cluster/moves-under-way.js';
+import { shownName } from '../../cluster/time-series.js';
+import { catalogSince } from '../migration/migration-catalogs.js';
 import {
   type LeaderDependencies,
   type MigrationDependencies,
@@ -14,6 +17,7 @@ import {
 } from '../migration/migration-dependencies.js';
 import { allTasks, hasWarning, type MigrationView } from '../../store/migration-view.js';
 import { untilOrFor } from '../../store/migration-watch.js';
+import { refuseOtherShards } from './followed-source.js';
 
 /** The leader writes notes on idle shards at once and this often while their streams have to pass a current time. */
 const wake_ms = 500;
@@ -22,7 +26,7 @@ const wake_ms = 500;
  * Refuses to open the destination once the source has late writes. Every transaction that has begun by now has ended on
  * all shards, and every task has read its stream past a later time: so every write acknowledged before this is seen. It
  * waits for a task that is away, like every step of a commit.
- * @throws ConvoyError `sourceWritesAfterCommit`, `transactionsNotEnded`
+ * @throws ConvoyError `sourceWritesAfterCommit`, `transactionsNotEnded`, `shardKeyChanged`, `topologyChanged`
  */
 export async function refuseLateWrites(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
   await untilTransactionsEnd(deps, signal);
@@ -53,30 +57,79 @@ async function readLateWrites(deps: LeaderDependencies, catalog: Catalog, signal
 }
 
 /**
- * Late writes by users. Creations of collections and indexes, and drops, are none where databases may move and did
- * nothing else; deletes in TTL collections are none under the UUIDs that they have got by moving. A user may have
- * dropped a collection before the first look and filled it again until the catalog was read: a second look sees that.
+ * Late writes by users. Creations of collections and indexes, drops and reshardings are none where collections and
+ * databases have moved and nothing else was done; deletes in TTL collections are none under the UUIDs that they have
+ * got by moving. A user may have dropped a collection before the first look and filled it again until the catalog was
+ * read: a second look sees that. It sees no shard that nobody reads.
+ * @throws ConvoyError `shardKeyChanged`, `topologyChanged`
  */
 async function countLate(
-  deps: MigrationDependencies,
+  deps: LeaderDependencies,
   look: () => Promise<LateWrites>,
   catalog: Catalog,
   signal: AbortSignal,
 ): Promise<number> {
   const late = await look();
-  const { record } = deps.watch.view;
-  if (totalOf(late) === 0 || late.writes > 0 || !keepsBalancer(record)) return totalOf(late);
-  const moved = await movedCatalog(deps, record, catalog, signal);
+  if (totalOf(late) === 0 || late.writes > 0 || deps.source.kind === 'replicaSet') return totalOf(late);
+  const moved = await settledCatalog(deps, catalog, signal);
   if (moved === null) return totalOf(late);
+  await refuseOtherShards(deps, signal);
   const { writes } = await look();
   return writes + lateWrites(deps.watch.view, [...catalog, ...moved]).collectionsWithDeletes;
+}
+
+/** Shards carry out a move within seconds of its event. */
+const movesWithin_ms = 60_000;
+/** Interval between readings of the catalog meanwhile. */
+const movesPoll_ms = 500;
+
+/**
+ * The source's catalog once the moves that its streams have shown are carried out: in between it may show neither the
+ * old place of a collection nor the new one.
+ * @returns null when users have changed definitions, or have emptied a collection
+ * @throws ConvoyError `shardKeyChanged` when collections were resharded to another key, or unsharded, and nothing else
+ */
+async function settledCatalog(
+  deps: LeaderDependencies,
+  committed: Catalog,
+  signal: AbortSignal,
+): Promise<Catalog | null> {
+  const { runtime, source, watch } = deps;
+  const areMoving = async () =>
+    (await runtime.retrying('look for moves', () => movesUnderWay(source, { signal }), signal)).length > 0;
+  const started_ms = runtime.clock.monotonic_ms();
+  for (;;) {
+    const wereMoving = await areMoving();
+    const { now, changes } = await catalogSince(deps, watch.view.record, committed, signal);
+    if (changes.length === 0) return now;
+    const isOver = runtime.clock.monotonic_ms() - started_ms > movesWithin_ms;
+    if (isOver || !(wereMoving || (await areMoving()))) {
+      if (changes.every(isOtherKey)) throw otherKeys(changes);
+      return null;
+    }
+    await runtime.clock.sleep(movesPoll_ms, signal);
+  }
+}
+
+/** What was not sharded before gets a key from users alone, which streams show as another change. */
+function isOtherKey(change: CatalogChange): boolean {
+  return change.kind === 'shardKey' && change.before.sharding !== null;
+}
+
+function otherKeys(changes: readonly CatalogChange[]): ConvoyError {
+  return new ConvoyError(
+    'shardKeyChanged',
+    `Collections have another shard key on the source than at the commit time, or none: ` +
+      `${nameSome(changes.map(({ entry }) => shownName(entry)))}. They were resharded or unsharded, or dropped and ` +
+      'created anew. The destination stays closed. Start anew.',
+  );
 }
 
 /** What all tasks report of the source above the commit time: the destination does not have it. */
 export interface LateWrites {
   /** Changes of documents and of definitions, without the two below. */
   writes: number;
-  /** Creations of collections and indexes and drops: by users, or because a database moves to another shard. */
+  /** Creations of collections and indexes, drops and reshardings: by users, or because something moves. */
   createsAndDrops: number;
   /** Collections with deletes. */
   collectionsWithDeletes: number;

@@ -3,6 +3,7 @@ import { seriesOf, shownName } from '../../cluster/time-series.js';
 import { within } from '../../async/clock.js';
 import { restoredEntry, storedEntry } from '../../catalog/catalog-bytes.js';
 import { BuildsUnderWay } from '../../catalog/index-builds.js';
+import { shownByMoves } from '../../apply/events-ahead.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
@@ -13,7 +14,7 @@ import { historyLost } from '../../cluster/oplog-window.js';
 import { type DdlEvent, parseDdlEvent } from '../../ddl/ddl-watcher.js';
 import { type UuidPair, UuidPairs } from '../../store/ddl-journal.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { keepsBalancer, swapped, swapsOf } from '../../store/reversal.js';
+import { swapped, swapsOf } from '../../store/reversal.js';
 import { clearDirection, readStoredEntries, storeEntries } from '../../store/task-storage.js';
 import { cleanedUp, requireReversible, requireShards } from '../migration/clusters.js';
 import { movedCatalog, readCommittedCatalog } from '../migration/migration-catalogs.js';
@@ -68,8 +69,8 @@ async function swapAsLeader(deps: LeaderDependencies, signal: AbortSignal): Prom
   await runtime.retrying('reach the former source', answer, signal);
   const check = { runtime, records, former: source, next: destination, record, signal };
   await checkReverse({ ...check, committed: () => Promise.resolve(committed) });
-  // Databases that moved since have given their collections other UUIDs.
-  const moved = keepsBalancer(record) ? await movedCatalog(deps, record, committed, signal) : null;
+  // Databases and collections that moved since have other UUIDs.
+  const moved = source.kind === 'sharded' ? await movedCatalog(deps, record, committed, signal) : null;
   await storeEntries(
     metadata,
     leaderEpoch,
@@ -283,23 +284,23 @@ async function readFrom(
 async function refuseWritesUpTo(end: bigint, check: ReverseCheck, cursor: RawCursor): Promise<void> {
   const { former, record, signal } = check;
   const filter = filterOf(record);
-  /** A creation or drop, perhaps because a database has moved. */
-  let created: DdlEvent | null = null;
+  /** The first of what a database or a collection that moves may show, too. */
+  let definition: DdlEvent | null = null;
   const within = AbortSignal.any([signal, AbortSignal.timeout(lookWithin_ms)]);
   for (let batch = cursor.first; ; batch = await cursor.next({ signal: within, maxTime_ms: awaitData_ms })) {
     for (const found of batch.documents.map(parseDdlEvent)) {
       const { database, name, to, operation } = found;
       if (!filter.includes(database, name) && (to === null || !filter.includes(to.database, to.name))) continue;
-      if (!keepsBalancer(record) || (operation !== 'create' && operation !== 'drop')) throw writtenTo(former, found);
-      created ??= found;
+      if (former.kind === 'replicaSet' || !shownByMoves.has(operation)) throw writtenTo(former, found);
+      definition ??= found;
     }
     if (batch.resumeToken !== undefined && tokenTime(batch.resumeToken) > end) break;
     await wakeStreams(former, { signal: within });
   }
-  if (created === null) return;
+  if (definition === null) return;
   const clusters = { runtime: check.runtime, source: former, destination: check.next };
   const moved = await movedCatalog(clusters, record, await check.committed(), signal);
-  if (moved === null) throw writtenTo(former, created);
+  if (moved === null) throw writtenTo(former, definition);
 }
 
 function writtenTo(former: ClusterClient, { operation, database, name }: DdlEvent): ConvoyError {

@@ -3,7 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { shownName } from '../../cluster/time-series.js';
 import { restoredEntry } from '../../catalog/catalog-bytes.js';
 import { withChosenIndexes } from '../../catalog/chosen-indexes.js';
-import { catalogChanges, type CompareOptions } from '../../catalog/compare-catalogs.js';
+import { type CatalogChange, catalogChanges, type CompareOptions } from '../../catalog/compare-catalogs.js';
 import { applyShardingEntries, type DestinationPlan, planDestination } from '../../catalog/destination-plan.js';
 import { isIdIndex } from '../../catalog/index-spec.js';
 import { hasAnyDocument } from '../../catalog/list-namespaces.js';
@@ -112,21 +112,29 @@ export function absentRequests(deps: MigrationDependencies, catalog: Catalog): W
   ];
 }
 
+/** What has become of the source's catalog since the commit time. */
+interface CatalogSince {
+  /** The source's catalog now. */
+  now: Catalog;
+  /** What no move explains; a collection that somebody has emptied counts as dropped. */
+  changes: CatalogChange[];
+}
+
 /**
- * The source's catalog now, if since the commit time collections only moved to other shards: `movePrimary` creates the
- * unsharded ones of a database anew, with other UUIDs and the same documents, and drops the former ones. Streams show
- * the creations and drops, not the documents. A collection that a user has dropped and created again has documents only
- * by writes that streams show. So one with documents, and no such write, was moved.
+ * What has changed in the source's catalog since the commit time, but for collections that moved to other shards:
+ * `movePrimary` creates the unsharded ones of a database anew, with other UUIDs and the same documents, and drops the
+ * former ones; `moveCollection`, and a resharding to the same key, put a copy in the place of one. Streams show these
+ * creations and drops, and that something was resharded, not the documents. A collection that a user has dropped and
+ * created again has documents only by writes that streams show. So one with documents, and no such write, was moved.
  * @param record of a committed migration, or of one that is about to be
  * @param committed the source's catalog at the commit time
- * @returns null when users have changed definitions, or have emptied a collection
  */
-export async function movedCatalog(
+export async function catalogSince(
   clusters: BothClusters,
   record: MigrationRecord,
   committed: Catalog,
   signal: AbortSignal,
-): Promise<Catalog | null> {
+): Promise<CatalogSince> {
   const { runtime, source } = clusters;
   const found = await runtime.retrying(
     'read the source catalog',
@@ -143,11 +151,23 @@ export async function movedCatalog(
     replaced.push(entry);
     return { ...entry, uuid: present.uuid };
   });
-  const changes = catalogChanges(expected, report.catalog);
-  if (changes.some(({ kind }) => kind !== 'primaryShard' && kind !== 'chunksMoved')) return null;
+  const changes = catalogChanges(expected, report.catalog).filter(
+    ({ kind }) => kind !== 'primaryShard' && kind !== 'chunksMoved',
+  );
   const remap = remapOf(record);
-  for (const entry of replaced) if (await isEmptied(clusters, remap, entry, signal)) return null;
-  return report.catalog;
+  if (changes.length === 0)
+    for (const entry of replaced)
+      if (await isEmptied(clusters, remap, entry, signal)) changes.push({ kind: 'dropped', entry });
+  return { now: report.catalog, changes };
+}
+
+/**
+ * The source's catalog now, if since the commit time collections only moved to other shards.
+ * @returns null when users have changed definitions, or have emptied a collection
+ */
+export async function movedCatalog(...args: Parameters<typeof catalogSince>): Promise<Catalog | null> {
+  const { now, changes } = await catalogSince(...args);
+  return changes.length === 0 ? now : null;
 }
 
 /** Whether the source's collection of this name has no document, though the destination's has one. */

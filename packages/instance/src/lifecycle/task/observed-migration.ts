@@ -1,4 +1,3 @@
-import { steadyLagMax_seconds } from '@convoy/api/contract/command-rules';
 import type { RawValue } from '../../bson/scan.js';
 import { isLossless } from '../../bson/sent-value.js';
 import type { Catalog } from '../../catalog/namespace.js';
@@ -68,9 +67,8 @@ export class ObservedMigration implements MigrationToVerify {
     return applied.reduce<bigint | null>((a, b) => (a === null || b < a ? b : a), null) ?? 0n;
   }
 
-  get isApplyBehind(): boolean {
-    const isSyncing = this.deps.watch.view.record.phase === 'syncing';
-    return isSyncing && this.sync.stats().lag_seconds > steadyLagMax_seconds;
+  get applyLag_seconds(): number {
+    return this.deps.watch.view.record.phase === 'syncing' ? this.sync.stats().lag_seconds : 0;
   }
 
   get isDraining(): boolean {

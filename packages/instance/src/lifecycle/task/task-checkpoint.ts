@@ -206,6 +206,14 @@ export function taskWriters(
   const forWorkers = Math.max(1, Math.min(config.applyWorkers, sessions.length - 2));
   const confirm = () => owned.confirmOverdue();
   const writer = (from: number, to: number): FencedWriter =>
-    new FencedWriter(destination.router, retrying, sessions.slice(from, to), record.epoch, confirm, fence);
+    new FencedWriter(
+      destination.router,
+      retrying,
+      sessions.slice(from, to),
+      record.epoch,
+      confirm,
+      fence,
+      destination.kind === 'replicaSet',
+    );
   return { reread: writer(0, 1), apply: writer(1, 1 + forWorkers), copy: writer(1 + forWorkers, sessions.length) };
 }

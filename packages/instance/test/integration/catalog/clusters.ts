@@ -1,3 +1,4 @@
+import type { ReleaseSeries } from '@convoy/simulator';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient } from 'mongodb';
 import type { NodeClient, ClusterClient } from '../../../src/cluster/node-client.js';
@@ -18,10 +19,14 @@ const sourceNames: ReadonlySet<string> = new Set(['cluster0', 'source']);
 export async function openTestCluster(
   name: string,
   shards: number,
-  options: { direct?: boolean; wrap?: (nodeClient: NodeClient) => NodeClient } = {},
+  options: { direct?: boolean; wrap?: (nodeClient: NodeClient) => NodeClient; release?: ReleaseSeries } = {},
 ): Promise<TestCluster> {
   const side = sourceNames.has(name) ? 'source' : 'destination';
-  const servers = await startLocalCluster({ side, topology: shards === 0 ? 'replicaSet' : { shards } });
+  const servers = await startLocalCluster({
+    side,
+    topology: shards === 0 ? 'replicaSet' : { shards },
+    ...(options.release !== undefined && { release: options.release }),
+  });
   const { signal } = new AbortController();
   const cluster = await openCluster(
     name,

@@ -3,6 +3,7 @@ import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/instance/clean-up.js';
 import { unblock } from '../../../src/lifecycle/instance/unblock.js';
 import { Fixture, type Side } from '../contract/fixture.js';
+import { presentBlocking } from '../contract/releases.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 
@@ -15,7 +16,7 @@ const patience_ms = 60_000;
 let fixture: Fixture;
 
 beforeAll(async () => {
-  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { withUsers: true });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { ...presentBlocking, withUsers: true });
 });
 
 afterAll(() => fixture.close());
@@ -29,7 +30,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const { client } of sides()) await client.db('admin').command({ setUserWriteBlockMode: 1, global: false });
+  for (const side of sides()) await side.allowWrites();
   await fixture.clear();
 });
 

@@ -32,7 +32,7 @@ it('collections whose names look like patterns, or differ only in how they are c
   const shop = fixture.cluster0.client.db('shop');
   for (const [n, name] of names.entries()) {
     await shop.collection<Row>(name).insertMany([{ _id: n }, { _id: 'twice', n }]);
-    await shop.collection(name).createIndex({ n: 1 }, { name: `index of\n${name}` });
+    await shop.collection(name).createIndex({ n: 1 }, { name: `index of\n${name}` }, {});
   }
   await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());

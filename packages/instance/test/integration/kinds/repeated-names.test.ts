@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { DocumentBuilder } from '../../../src/bson/build.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { Fixture, type Side } from '../contract/fixture.js';
+import { areReal } from '../contract/releases.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
@@ -37,7 +38,7 @@ async function insert({ connectionString }: Side, documents: readonly Uint8Array
 }
 
 // Simulated servers keep one field of each name. A member of 5.0.7 ends at a pipeline that changes both.
-it.runIf(process.env['MONGO_BIN'])('updates of a field that its document repeats arrive as on the source', async () => {
+it.runIf(areReal)('updates of a field that its document repeats arrive as on the source', async () => {
   await using fixture = await Fixture.open('replicaSet', 'replicaSet');
   await insert(
     fixture.cluster0,

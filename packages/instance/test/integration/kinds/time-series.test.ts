@@ -218,6 +218,39 @@ it('filter and remap take a time series as one name', needs({ version: [6, 0] })
 });
 
 it(
+  'an excluded time series stays out, and so does the collection that takes its name',
+  needs({ version: [6, 0] }),
+  async () => {
+    await using fixture = await Fixture.open('replicaSet', 'replicaSet', releases);
+    const source = fixture.cluster0.client.db('plant');
+    await source.createCollection('readings', { timeseries: { timeField: 'at', metaField: 'sensor' } });
+    await measure(source, 0, 5);
+    await source.collection('plans').insertOne({ n: 1 });
+    await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
+    const excludeNamespaces = [{ database: 'plant', collections: ['readings'] }];
+    await instance.accepted('start', startBody({ excludeNamespaces }));
+    await instance.untilCanCommit();
+    await measure(source, 5, 10);
+    await source.collection('readings').drop();
+    await source.collection('readings').insertMany([{ n: 1 }, { n: 2 }]);
+    await source.collection('readings').createIndex({ n: 1 }, {}, {});
+    await source.collection('readings').rename('kept');
+    await source.createCollection('readings', { timeseries: { timeField: 'at', metaField: 'sensor' } });
+    await measure(source, 10, 15);
+    await source.collection('plans').insertOne({ n: 2 });
+    await instance.commitWhenOffered();
+    const destination = fixture.cluster1.client.db('plant');
+    const names = (await destination.listCollections().toArray()).map(({ name }) => name);
+    expect(names.filter((name) => !name.startsWith('system.')).sort()).toEqual(['kept', 'plans']);
+    expect(names).not.toContain('system.buckets.readings');
+    for (const name of ['kept', 'plans'])
+      expect(await destination.collection(name).find().toArray()).toEqual(
+        await source.collection(name).find().toArray(),
+      );
+  },
+);
+
+it(
   'a committed migration with time series can be reversed, with what was measured since',
   needs({ version: [6, 0] }),
   async () => {

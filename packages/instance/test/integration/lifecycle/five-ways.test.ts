@@ -1,3 +1,4 @@
+import { pollUntil } from '@convoy/testbed/process/poll-until';
 import type { Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { readText } from '../../../../../test/source-tree.js';
@@ -12,6 +13,7 @@ interface Call {
   readonly modules: readonly string[];
 }
 
+const arrived_ms = 30_000;
 const calls: Call[] = [];
 
 /**
@@ -85,6 +87,9 @@ it('a document, a change, an index and a commit go through no module that their 
   await instance.untilCanCommit();
   await orders.updateOne({ _id: 1 }, { $set: { a: 2 } });
   await orders.createIndexes([{ key: { a: 1 }, name: 'a_1' }]);
+  // A commit brings over what comes just before it, by a way of its own.
+  const copied = fixture.cluster1.client.db('shop').collection('orders');
+  await pollUntil('the index has arrived', arrived_ms, async () => copied.indexExists('a_1'));
   await instance.commitWhenOffered();
 
   for (const [title, each] of sendings) {

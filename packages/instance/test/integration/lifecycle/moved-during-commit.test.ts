@@ -4,8 +4,8 @@ import { EmbeddedMigration, patience } from '../verify/embedded-migration.js';
 
 const count = 50;
 
-async function opened(): Promise<EmbeddedMigration> {
-  const migration = await EmbeddedMigration.open({ sourceAccess: 'router' });
+async function opened(sourceAccess = 'router'): Promise<EmbeddedMigration> {
+  const migration = await EmbeddedMigration.open({ sourceAccess });
   const admin = migration.source.db('admin');
   await admin.command({ enableSharding: 'shop', primaryShard: 'shard0' });
   await admin.command({ shardCollection: 'shop.sharded', key: { _id: 'hashed' } });
@@ -24,7 +24,7 @@ async function opened(): Promise<EmbeddedMigration> {
 }
 
 /** What happens on the source once the commit time is sealed. @returns how the commit ends */
-async function ending(migration: EmbeddedMigration, act: () => Promise<unknown>): Promise<string> {
+async function ending(migration: EmbeddedMigration, act: () => Promise<unknown>, keepBalancer = true): Promise<string> {
   let acted: unknown = 'nothing happened';
   migration.after('commitSealed', () =>
     act().then(
@@ -32,19 +32,23 @@ async function ending(migration: EmbeddedMigration, act: () => Promise<unknown>)
       (error: unknown) => (acted = error),
     ),
   );
-  await migration.start({ keepBalancer: true });
+  await migration.start(keepBalancer ? { keepBalancer } : {});
   const end = await migration.end();
   expect(acted).toBeNull();
   return end;
 }
 
-it(
-  'a database that moves to another shard does not end the migration',
-  async () => {
-    await using migration = await opened();
+it.each([
+  ['router', true],
+  ['router', false],
+  ['direct', false],
+] as const)(
+  'a database that moves to another shard does not end the migration: access %s, keepBalancer %s',
+  async (sourceAccess, keepBalancer) => {
+    await using migration = await opened(sourceAccess);
     const admin = migration.source.db('admin');
     const move = () => admin.command({ movePrimary: 'shop', to: 'shard1' });
-    expect(await ending(migration, move)).toBe('COMMITTED');
+    expect(await ending(migration, move, keepBalancer)).toBe('COMMITTED');
     const sides = { cluster0: { client: migration.source }, cluster1: { client: migration.destination } };
     await expectEqualDatabases(sides, 'shop');
   },

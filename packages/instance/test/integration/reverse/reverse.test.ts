@@ -27,8 +27,9 @@ beforeEach(async () => {
 
 afterEach(() => fixture.close());
 
-async function load({ client }: Side): Promise<void> {
-  await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+async function load(side: Side): Promise<void> {
+  const { client } = side;
+  await side.shardCollection('shop.orders', { _id: 'hashed' });
   await client
     .db('shop')
     .collection<{ _id: number; n: number }>('orders')
@@ -49,10 +50,6 @@ function config(): InstanceConfig {
   return parseInstanceConfig({
     flags: { cluster0: fixture.cluster0.connectionString, cluster1: fixture.cluster1.connectionString },
   });
-}
-
-async function allowWrites({ client }: Side): Promise<void> {
-  await client.db('admin').command({ setUserWriteBlockMode: 1, global: false });
 }
 
 async function balancers(): Promise<unknown[]> {
@@ -160,7 +157,7 @@ describe('reverse', () => {
     await load(fixture.cluster0);
     await using instance = await fixture.startInstance();
     await instance.migrate(reversible);
-    await allowWrites(fixture.cluster0);
+    await fixture.cluster0.allowWrites();
     await fixture.cluster0.shopper.db('elsewhere').collection('orders').insertOne({ n: 1 });
     const { status, body } = await instance.command('reverse');
     expect({ status, error: body.error as unknown, description: body.errorDescription as unknown }).toEqual({
@@ -180,7 +177,7 @@ describe('reverse', () => {
     // The processes end between the command and the swap, and an operator gives the reverse up.
     const tasks = fixture.cluster1.client.db('convoy_metadata').collection('tasks');
     await tasks.updateMany({}, { $set: { reverseRequested: 0 } });
-    await allowWrites(fixture.cluster0);
+    await fixture.cluster0.allowWrites();
     const written = fixture.cluster0.shopper.db('shop').collection<{ _id: number }>('written');
     await written.insertOne({ _id: 1 });
     await fixture.cluster1.shopper.db('shop').collection<{ _id: number }>('written').insertOne({ _id: 2 });

@@ -129,6 +129,26 @@ describe('a source that disappears when the opening is decided', () => {
     await expectCleanedUp();
   });
 
+  it('is asked by a process that restarts then, and shows its inventory after another restart', async () => {
+    await using before = await start();
+    await before.accepted('start', blocking);
+    await before.untilCanCommit();
+    const endings: Promise<void>[] = [];
+    void atStep('openingDecided', () => endings.push(before.close()));
+    await before.accepted('commit');
+    await expect.poll(() => endings.length, { interval: 20 }).toBe(1);
+    await Promise.all(endings);
+    const opening = await start();
+    await opening.untilState('COMMITTED');
+    const names = (await opening.progress()).warnings?.map(({ name }) => name);
+    expect(names).not.toContain('sourceNotClosedAgain');
+    await opening.close();
+    await using instance = await start();
+    await instance.untilState('COMMITTED');
+    const { status, body } = await instance.request('GET', '/api/v1/inventory');
+    expect({ status, body }).toMatchObject({ status: 200, body: { inventory: { source: 'cluster0' } } });
+  });
+
   it('is not needed by a process that restarts then, either', async () => {
     await fixture.cluster0.client.db('admin').command({ balancerStop: 1 });
     await using before = await start();

@@ -17,14 +17,9 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 afterEach(async () => {
-  for (const side of [fixture.cluster0, fixture.cluster1]) await allowWrites(side);
+  for (const side of [fixture.cluster0, fixture.cluster1]) await side.allowWrites();
   await fixture.clear();
 });
-
-/** The command by which an administrator lifts a block. */
-async function allowWrites({ client }: Side): Promise<void> {
-  await client.db('admin').command({ setUserWriteBlockMode: 1, global: false });
-}
 
 async function expectBlocked({ shopper }: Side): Promise<void> {
   await expect(shopper.db('shop').collection('orders').insertOne({ n: -1 })).rejects.toMatchObject(blocked);
@@ -92,7 +87,7 @@ describe('enableUserWriteBlocking', () => {
     await using instance = await fixture.startInstance();
     await instance.migrate(blocking);
     await expectBlocked(fixture.cluster0);
-    await allowWrites(fixture.cluster0);
+    await fixture.cluster0.allowWrites();
     await expectOpen(fixture.cluster0);
     await expectOpen(fixture.cluster1);
   });

@@ -6,9 +6,12 @@ import { ServerVersion } from '@convoy/simulator/internal/node/server-version';
 import { valueAtPath } from '@convoy/simulator/internal/query/document-path';
 import { compileMatcher } from '@convoy/simulator/internal/query/matcher';
 import fc from 'fast-check';
-import { BSON, BSONRegExp } from 'mongodb';
+import { BSON, BSONRegExp, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { actionOf } from '../../../src/apply/action.js';
+import { indexKeyFilter } from '../../../src/catalog/index-key-filter.js';
+import { parseDocumentFilter } from '../../../src/catalog/namespace-filter.js';
+import { matchingAll } from '../../../src/cluster/reads.js';
 import { DocumentBuilder } from '../../../src/bson/build.js';
 import { elementType } from '../../../src/bson/element-type.js';
 import { isLossless } from '../../../src/bson/sent-value.js';
@@ -143,4 +146,84 @@ it('a filter of many _ids matches these and no other', () => {
     }),
     { numRuns: 2_000 },
   );
+});
+
+const decoded = (value: RawValue): Value =>
+  decodeDocument(new DocumentBuilder().raw('v', value).finish()).get('v') ?? null;
+
+/** The document filter of a user; null where it is refused, as for names that JavaScript would order anew. */
+function documentFilterOf(value: unknown): Document | null {
+  const filter = BSON.EJSON.stringify({ sk: { $eq: value } }, { relaxed: false });
+  try {
+    return parseDocumentFilter({ database: 'shop', collection: 'orders', filter });
+  } catch (error) {
+    expect(error).toMatchObject({ error: 'documentFilterInvalid' });
+    return null;
+  }
+}
+
+it('a document filter beside _ids matches those of their documents that it matches alone', () => {
+  // Extended JSON writes a reference in one order of its fields.
+  const values = fc.oneof(
+    conditions.filter((value) => !value.has('$ref')),
+    regexes,
+    bsonValues.filter(isNoArray),
+  );
+  const ids = fc.oneof(conditions, regexes, fc.constantFrom('a', 1)).map(encodeValue);
+  fc.assert(
+    fc.property(values, fc.array(ids, { minLength: 1 }), fc.array(fc.tuple(ids, keyValues)), (value, listed, rows) => {
+      const parsed = documentFilterOf(value);
+      fc.pre(parsed !== null);
+      const filter = BSON.serialize(matchingAll(parsed, idFilter(listed)).filter ?? {});
+      for (const [id, sk] of [...rows, ...listed.map((one) => [one, encodeValue(value)] as const)]) {
+        const isListed = listed.some((one) => compareValues(decoded(one), decoded(id)) === 0);
+        const isWanted = compareValues(decoded(sk), decoded(encodeValue(value))) === 0;
+        const document = decodeDocument(documentOf({ id, sk, place: null }));
+        expect(matches(filter, document, '8.0')).toBe(isListed && isWanted);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+/** A key of an index as a server reports it and the driver hands it over: not every value stays the same. */
+function reportedKey({ sk, place }: Drawn): { key: Document; isKept: boolean } {
+  const fields = new Map([
+    ['sk', sk ?? encodeValue(null)],
+    ['at.place', place ?? encodeValue(null)],
+  ]);
+  const builder = new DocumentBuilder();
+  for (const [path, value] of fields) builder.raw(path, value);
+  const key = BSON.deserialize(builder.finish(), { bsonRegExp: true });
+  const isKept = [...fields].every(
+    ([path, value]) => key[path] === undefined || compareValues(decoded(encodeValue(key[path])), decoded(value)) === 0,
+  );
+  return { key, isKept };
+}
+
+it('the filter of a duplicate key matches the documents that have it, and no other', () => {
+  fc.assert(
+    fc.property(drawn, fc.array(drawn, { maxLength: 6 }), fc.constantFrom('5.0', '8.0'), (one, others, release) => {
+      const { key: found, isKept } = reportedKey(one);
+      const filter = BSON.serialize(indexKeyFilter(found));
+      const own = decodeDocument(documentOf(one));
+      for (const other of [one, ...others]) {
+        const document = decodeDocument(documentOf({ ...other, id: one.id }));
+        const hasKey = areSame(own, document);
+        // What the driver changes is not found; nothing else is found in its place.
+        if (isKept || !hasKey) expect(matches(filter, document, release)).toBe(hasKey);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+it.each([
+  ['undefined, which no query may contain', { at: { place: [] } }, { 'at.place': undefined }, true],
+  ['undefined, and not what has no field', {}, { 'at.place': undefined }, false],
+  ['null, and not undefined', { at: { place: [] } }, { 'at.place': null }, false],
+  ['that of a part of all documents', { sk: 1, at: { place: 2 } }, { sk: 1 }, false],
+] as const)('a duplicate key may be %s', (_what, document, keyValue, isFound) => {
+  const filter = BSON.serialize(indexKeyFilter(keyValue, { 'at.place': { $ne: 2 } }));
+  expect(matches(filter, decodeDocument(BSON.serialize(document)), '5.0')).toBe(isFound);
 });

@@ -79,14 +79,14 @@ describe('the commit time', () => {
     expect(dispatcher.lateWrites).toEqual({ writes: 0, createsAndDrops: 0, deletedIn: new Set() });
   });
 
-  it('counts above it what a move of a database shows apart from other changes of definitions', () => {
+  it('counts above it what moves of databases and collections show apart from other changes of definitions', () => {
     const dispatcher = fixture.dispatcherOf();
     dispatcher.setCommitTime(20n);
-    const changes = ['create', 'createIndexes', 'drop', 'rename', 'dropIndexes', 'dropDatabase'].map((operation) =>
-      ddlEventOf(operation, 21n, collectionOf()),
-    );
+    const byMoves = ['create', 'createIndexes', 'drop', 'migrateLastChunkFromShard', 'reshardCollection'];
+    const byUsers = ['rename', 'dropIndexes', 'dropDatabase', 'shardCollection', 'refineCollectionShardKey', 'modify'];
+    const changes = [...byMoves, ...byUsers].map((operation) => ddlEventOf(operation, 21n, collectionOf()));
     dispatcher.route(step(changes, 30n));
-    expect(dispatcher.lateWrites).toMatchObject({ writes: 3, createsAndDrops: 3 });
+    expect(dispatcher.lateWrites).toMatchObject({ writes: byUsers.length, createsAndDrops: byMoves.length });
   });
 
   it('counts renames above it from excluded namespaces: $out replaces a collection by one of its own', () => {

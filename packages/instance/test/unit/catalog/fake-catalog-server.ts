@@ -25,6 +25,8 @@ export class FakeCatalogServer {
   readonly sharded = new Map<string, Document>();
   readonly chunks: Document[] = [];
   readonly changelog: Document[] = [];
+  /** What is resharded now. */
+  readonly reshardings: Document[] = [];
   readonly shards: { _id: string; tags: string[] }[];
   tags: Document[] = [];
   /** Namespaces whose documents violate every unique index. */
@@ -209,6 +211,8 @@ export class FakeCatalogServer {
         return this.chunks;
       case 'changelog':
         return this.changelog;
+      case 'reshardingOperations':
+        return this.reshardings;
       case 'tags':
         return this.tags;
       case 'shards':

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
-import { describeLeftOut, refuseSeriesBetween } from '../../../src/catalog/unsupported-collections.js';
+import {
+  describeLeftOut,
+  refuseSeriesBetween,
+  refuseTimeSeries,
+} from '../../../src/catalog/unsupported-collections.js';
 
 function view(name: string, options: CatalogEntry['options'], database = 'app'): CatalogEntry {
   const size = { sizeBytes: 0, documentCount: 0 };
@@ -34,6 +38,21 @@ test.each([
   if (refusal === null) expect(refuse).not.toThrow();
   else expect(refuse).toThrow(refusal);
   expect(() => refuseSeriesBetween([], between, reversible)).not.toThrow();
+});
+
+test.each([
+  [5, /^cluster0 is of release 5\.0, .*: app\.t\..* mongorestore, or upgrade cluster0 to 6\.0 first\.$/],
+  [9, /^cluster0 is of release 9\.0, .*: app\.t\..* mongorestore\.$/],
+])('time series of a release that cannot be followed, %d.0, are refused with its remedies', (major, says) => {
+  const [source] = clusters(major);
+  if (source === undefined) throw new Error('there is no cluster');
+  expect(() => refuseTimeSeries({ timeSeries: ['app.t'] }, source)).toThrow(
+    expect.objectContaining({
+      error: 'timeSeriesNotSupported',
+      errorDescription: expect.stringMatching(says) as unknown,
+    }),
+  );
+  expect(() => refuseTimeSeries({ timeSeries: [] }, source)).not.toThrow();
 });
 
 test('a TTL index of a time series needs a release that has such indexes', () => {

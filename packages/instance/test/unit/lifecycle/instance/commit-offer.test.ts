@@ -350,3 +350,12 @@ it('definitions that the leader cannot bring into line block a commit', () => {
   fixture.run.view = viewOf({ copyDone: true, paused: false }, { warnings });
   expect([fixture.stands, fixture.blockers]).toEqual([false, ['shard0 definitions']]);
 });
+
+it('the first look at what would be left behind blocks a commit until it is made or has failed', () => {
+  const fixture = new Fixture();
+  const copied = { copyDone: true, paused: false };
+  fixture.run.view = viewOf(copied, { inventoryLook: 'pending' });
+  expect([fixture.stands, fixture.blockers]).toEqual([false, ['shard0 inventory']]);
+  fixture.run.view = viewOf(copied, { inventoryLook: 'done' });
+  expect([fixture.stands, fixture.blockers]).toEqual([true, []]);
+});

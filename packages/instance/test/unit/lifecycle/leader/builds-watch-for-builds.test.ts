@@ -8,7 +8,7 @@ import { clientWith } from '../../model/client-with.js';
 
 type Watching = Parameters<typeof watchForBuilds>[0];
 
-it('each build of a migrated collection is noticed once', async () => {
+it('a build of a migrated collection is noticed when it begins and when it ends', async () => {
   const looks = [
     [],
     [{ opid: 1, ns: 'shop.orders' }],
@@ -22,7 +22,7 @@ it('each build of a migrated collection is noticed once', async () => {
   ];
   const stop = new AbortController();
   let seen = 0;
-  const begun: number[] = [];
+  const noticed: number[] = [];
   const openCursor = () => {
     const documents = (looks[seen] ?? []).map((one) => BSON.serialize(one));
     seen += 1;
@@ -47,6 +47,6 @@ it('each build of a migrated collection is noticed once', async () => {
       retrying: (_what, operation) => operation(),
     },
   };
-  await expect(watchForBuilds(deps, filter, () => begun.push(seen), stop.signal)).rejects.toThrow();
-  expect(begun).toEqual([2, 4]);
+  await expect(watchForBuilds(deps, filter, () => noticed.push(seen), stop.signal)).rejects.toThrow();
+  expect(noticed).toEqual([2, 4, 5]);
 });

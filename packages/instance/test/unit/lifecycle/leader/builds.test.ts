@@ -56,6 +56,27 @@ it.each(['syncing', 'committing'] as const)(
   },
 );
 
+it('a build that ends while it is being named leaves no warning', async () => {
+  const end = new AbortController();
+  const ended = new Promise<void>((resolve) => {
+    end.signal.addEventListener('abort', () => {
+      resolve();
+    });
+  });
+  const deps = await leaderWith(() => {
+    end.abort();
+    return { members: [] };
+  });
+  deps.builds.noteLooked();
+  const recorded = vi.spyOn(deps.records, 'updateAsLeader');
+  await whileWarned(deps, async () => {
+    await deps.builds.during(build, () => ended);
+    // The second takes the warning away.
+    await vi.waitFor(() => expect(recorded).toHaveBeenCalledTimes(2), { timeout: 5_000 });
+    expect(warnings(deps)).toEqual([]);
+  });
+});
+
 it('a warning of an earlier leader stays until the catalogs have been compared', async () => {
   const deps = await leaderWith(() => {
     throw serverError(13, 'Unauthorized');

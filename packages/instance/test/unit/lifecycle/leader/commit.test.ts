@@ -20,6 +20,8 @@ import { never, once, settled } from '../../model/parts.js';
 const leaderEpoch = 1;
 const ttlOff_seconds = 2_147_483_647;
 let server: FakeCatalogServer;
+/** From either on, users may write to the destination. */
+const opens: ReadonlySet<string> = new Set(['destination: setUserWriteBlockMode', 'canWrite']);
 /** A server that accepts changes of attributes and does not carry them out. */
 let forgetsChanges: boolean;
 let eventsAbove: number;
@@ -73,7 +75,9 @@ function destination(): ClusterClient {
   const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
     if ('collMod' in sent) log.push('attribute');
     if ('appendOplogNote' in sent)
-      return Promise.resolve({ operationTime: new Timestamp({ t: 200, i: log.includes('canWrite') ? 9 : 1 }) });
+      return Promise.resolve({
+        operationTime: new Timestamp({ t: 200, i: log.some((each) => opens.has(each)) ? 9 : 1 }),
+      });
     if ('setUserWriteBlockMode' in sent || 'balancerStart' in sent)
       return Promise.resolve({ ok: log.push(`destination: ${Object.keys(sent)[0]}`) });
     return forgetsChanges && 'collMod' in sent ? Promise.resolve({ ok: 1 }) : client.command(database, sent, options);
@@ -207,6 +211,12 @@ describe('the end of a commit', () => {
     const handOver = { source: new Timestamp({ t: 1, i: 1 }), destination: new Timestamp({ t: 2, i: 2 }) };
     await run({ phase: 'opening', handOver });
     expect(record.handOver).toEqual(handOver);
+  });
+
+  it('takes the time for consumers of change streams before the destination lets users write', async () => {
+    await run({ options: blocking });
+    expect(log).toContain('destination: setUserWriteBlockMode');
+    expect(record.handOver?.destination).toEqual(new Timestamp({ t: 200, i: 1 }));
   });
 
   it('changes nothing for a leader that was replaced', async () => {
