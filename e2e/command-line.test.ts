@@ -94,6 +94,40 @@ test(
   },
 );
 
+/** Collections of both sides: more than a person reads. */
+const many = 130;
+/** What a person reads of a finding: a line or two of a wide terminal. */
+const findingMax = 2 * 120;
+
+test('findings of a check are a line or two each, however much they name; --verbose lists it', async () => {
+  await using clusters = await Clusters.little({ source: 'replicaSet', destination: 'replicaSet' });
+  const { source, destination } = clusters;
+  const named = Array.from({ length: many }, (_, n) => `collection-of-a-service-with-a-long-name-${n}`);
+  for (const client of [clusters.clients.source, clusters.clients.destination])
+    for (const name of named) await client.db('services').collection(name).insertOne({ name });
+  const settings = ['--cluster0', source.connectionString, '--cluster1', destination.connectionString];
+  const absent = named.map((name) => ({ database: 'nowhere', collections: [name] }));
+
+  for (const options of [[], ['--include', JSON.stringify([{ database: 'services' }, ...absent])]]) {
+    const check = ['check', '--no-verification', ...options, ...settings];
+    const short = await runCommand(...check);
+    expect(short).toMatchObject({ code: 1, stderr: '' });
+    expect(namesIn(short.stdout)).toEqual([]);
+    if (options.length === 0)
+      expect(namesIn((await runCommand(...check, '--verbose')).stdout)).toEqual(
+        expect.arrayContaining(named.map((name) => `services.${name}`)),
+      );
+    const { items } = JSON.parse((await runCommand(...check, '--json')).stdout) as { items: { description: string }[] };
+    const texts = items.map(({ description }) => description);
+    expect(texts.filter((text) => text.length > findingMax)).toEqual([]);
+  }
+});
+
+/** The names in the lists of a report, which stand below their findings. */
+function namesIn(report: string): string[] {
+  return report.split('\n').flatMap((line) => /^ {2}(\S+)$/.exec(line)?.[1] ?? []);
+}
+
 test('wrong usage, wrong settings and an absent service have different exit codes', async () => {
   expect((await runCommand('no-such-command')).code).toBe(2);
   expect((await runCommand('start', '--include', 'no json')).code).toBe(2);

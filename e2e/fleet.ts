@@ -34,7 +34,7 @@ const phaseLimit_ms = 180_000;
 
 type Topology = TestClusterOptions['topology'];
 
-interface Topologies extends Pick<TestClusterOptions, 'release' | 'withUsers' | 'members' | 'tls'> {
+interface Topologies extends Pick<TestClusterOptions, 'release' | 'withUsers' | 'members' | 'configMembers' | 'tls'> {
   source: Topology;
   destination: Topology;
   /** The clusters whose config server is one of the shards. */
@@ -98,11 +98,12 @@ export class Clusters implements AsyncDisposable {
       }
     });
     const closers = new Closers();
-    const { release, withUsers = false, members = 1, tls, configShards = [] } = topologies;
+    const { release, withUsers = false, members = 1, configMembers = 1, tls, configShards = [] } = topologies;
     const servers = {
       ...(release !== undefined && { release }),
       withUsers,
       members,
+      configMembers,
       ...(tls !== undefined && { tls }),
     };
     const start = async (name: 'source' | 'destination', oplogBytes?: number) =>

@@ -16,6 +16,8 @@ const ofMembers: ReadonlySet<string> = new Set([
 const ofOperators: ReadonlySet<string> = new Set(['history']);
 /** A warning says what holds a commit; only data that violates a unique index makes a leader send it. */
 const warns = writes('migration', 'warnings');
+/** A commit waits for the first look at what stays behind. Whoever leads looks, and a look writes nothing else. */
+const looks = writes('migration', 'inventoryLook');
 /** The first instance that takes a command of the fleet records it for those that miss it, be it the leader or not. */
 const recordsCommand = writes('migration', 'fleetCommands.noted');
 /** Sent between two steps, which they belong to: zones that place ranges and are removed again. */
@@ -38,6 +40,7 @@ export function isUnnamed(command: SentCommand): boolean {
     !ofMembers.has(target) &&
     !ofOperators.has(target) &&
     !warns(command) &&
+    !looks(command) &&
     !recordsCommand(command) &&
     name !== 'delete' &&
     !JSON.stringify(body).includes('$setOnInsert')

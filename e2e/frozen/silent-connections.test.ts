@@ -5,6 +5,8 @@ import { Clusters, defaultStart, untilCanCommit, untilProgress } from '../fleet.
 import { CommandGate } from '../gate/command-gate.js';
 import { needs } from '../requirements.js';
 
+/** Streams stand still for 20 s, then calls are without an answer for as long; the rest is left to do. */
+const committedWithin_ms = 60_000;
 /** Two streams of the verifier's and the task's own, and the DDL watcher's. */
 const streams = 3;
 
@@ -39,7 +41,7 @@ test(
       for (const warning of warnings ?? []) warned.add(`${warning.name}: ${warning.description}`);
       return state === 'COMMITTED' && canWrite === true;
     };
-    await untilProgress(client, 'COMMITTED with canWrite', isCommitted);
+    await untilProgress(client, 'COMMITTED with canWrite', isCommitted, committedWithin_ms);
     expect([...warned]).toContainEqual(expect.stringMatching(/waitingForAnswer: Waiting for cluster0 router \(/));
     await clusters.expectEqual();
   },

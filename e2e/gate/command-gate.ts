@@ -70,10 +70,16 @@ class Unanswered {
   }
 }
 
-async function answer(server: Socket, client: Socket, unanswered: Unanswered): Promise<void> {
+/** One connection through the gate. */
+interface Link {
+  /** Nothing passes any more, in no direction, and neither end hears of it. */
+  isCut: boolean;
+}
+
+async function answer(server: Socket, client: Socket, unanswered: Unanswered, link: Link): Promise<void> {
   for await (const reply of messagesOf(server)) {
     unanswered.take(reply);
-    client.write(reply);
+    if (!link.isCut) client.write(reply);
   }
   client.end();
 }
@@ -82,6 +88,7 @@ async function answer(server: Socket, client: Socket, unanswered: Unanswered): P
 export class CommandGate implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #holds = new Set<GateHold>();
+  readonly #links = new Set<Link>();
   #note: ((command: PassedCommand) => void) | undefined;
 
   private constructor(
@@ -129,22 +136,34 @@ export class CommandGate implements AsyncDisposable {
     return passed;
   }
 
+  /**
+   * Cuts all present connections as a firewall does that forgets them: without a word. New ones pass.
+   * @returns how many there were
+   */
+  cut(): number {
+    for (const link of this.#links) link.isCut = true;
+    return this.#links.size;
+  }
+
   #pass(client: Socket, server: Socket): void {
+    const link: Link = { isCut: false };
+    this.#links.add(link);
+    client.once('close', () => this.#links.delete(link));
     for (const socket of [client, server]) {
       this.#sockets.add(socket);
       socket.on('error', () => socket.destroy());
       socket.once('close', () => this.#sockets.delete(socket));
     }
     const unanswered = new Unanswered();
-    void this.#forward(client, server, unanswered).then(
+    void this.#forward(client, server, unanswered, link).then(
       // A server drops the reply of a connection that its client has ended.
       () => unanswered.onceEmpty(() => server.end()),
       () => [client, server].forEach((socket) => socket.destroy()),
     );
-    void answer(server, client, unanswered).catch(() => client.destroy());
+    void answer(server, client, unanswered, link).catch(() => client.destroy());
   }
 
-  async #forward(client: Socket, server: Socket, unanswered: Unanswered): Promise<void> {
+  async #forward(client: Socket, server: Socket, unanswered: Unanswered, link: Link): Promise<void> {
     for await (const message of messagesOf(client)) {
       const command = commandOf(message);
       if (command !== null) {
@@ -152,7 +171,7 @@ export class CommandGate implements AsyncDisposable {
         this.#note?.(command);
         if (wasHeld || this.#note !== undefined) unanswered.add(requestIdOf(message), command);
       }
-      server.write(message);
+      if (!link.isCut) server.write(message);
     }
   }
 

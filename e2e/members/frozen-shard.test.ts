@@ -10,7 +10,7 @@ import { membersNow } from './members.js';
 const orders = 500;
 const onSets = { version: [5, 0], real: true } as const;
 /** Of a commit while a primary stays frozen: an election, one call without an answer, and what is left to do. */
-const committedWithin_ms = 120_000;
+const committedWithin_ms = 60_000;
 
 const { database, name: collection } = largeCollection;
 const onShards: StartRequestBody = {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { loginAs } from '@convoy/testbed/cluster/access-control';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
@@ -28,72 +27,58 @@ export async function untilAnotherLeads(cluster: TestCluster, shard: string, for
   });
 }
 
+/** The configuration of a replica set, as far as tests change it. */
+interface SetConfig {
+  version: number;
+  members: { host: string }[];
+  settings: Document;
+}
+
+/**
+ * Changes the configuration of a replica set.
+ * @param client of the set
+ * @param change gives the fields that are to be others
+ */
+export async function reconfigure(client: MongoClient, change: (now: SetConfig) => Partial<SetConfig>): Promise<void> {
+  const admin = client.db('admin');
+  const { config } = (await admin.command({ replSetGetConfig: 1 })) as { config: SetConfig };
+  await admin.command({ replSetReconfig: { ...config, ...change(config), version: config.version + 1 } });
+}
+
+/** Above what a busy machine needs for a heartbeat between two members. */
+const election_ms = 10_000;
+
+/**
+ * Lets the members of a set wait longer for a sign of their primary: those that get nothing from it would elect another
+ * one on a busy machine.
+ */
+export async function electOnlyWhenGone(client: MongoClient): Promise<void> {
+  await reconfigure(client, ({ settings }) => ({ settings: { ...settings, electionTimeoutMillis: election_ms } }));
+}
+
+/**
+ * Stops members that do not lead from taking writes over, or lets them go on.
+ * @param withUsers whether the set asks for a login
+ */
+export async function holdReplication(
+  hosts: readonly string[],
+  mode: 'alwaysOn' | 'off',
+  withUsers = false,
+): Promise<void> {
+  await Promise.all(hosts.map((host) => onMember(host, { configureFailPoint: 'stopReplProducer', mode }, withUsers)));
+}
+
+/** A member that waits for the others gives no answer to some commands. */
+const answeredWithin_ms = 30_000;
+
 /**
  * Runs a command on one member of a replica set, also while another one leads.
  * @param withUsers whether the set asks for a login
  */
 export async function onMember(host: string, command: Document, withUsers = false): Promise<Document> {
   const text = `mongodb://${host}/?directConnection=true`;
-  await using client = new MongoClient(withUsers ? loginAs(text, 'root') : text);
+  await using client = new MongoClient(withUsers ? loginAs(text, 'root') : text, {
+    socketTimeoutMS: answeredWithin_ms,
+  });
   return await client.db('admin').command(command);
-}
-
-/** A document that `AcknowledgedWrites` inserts. */
-interface Numbered {
-  _id: number;
-}
-
-const collectionName = 'acknowledged';
-/** Pause between two writes: a steady stream, with capacity left for the migration. */
-const pause_ms = 20;
-
-/** Inserts one document after the other at majority, and keeps the `_id`s of those that the source acknowledged. */
-export class AcknowledgedWrites implements AsyncDisposable {
-  readonly ids: number[] = [];
-  private readonly stopping = new AbortController();
-  private readonly running: Promise<void>;
-
-  private constructor(private readonly client: MongoClient) {
-    this.running = this.run();
-  }
-
-  /** @param client of a user whose writes can be blocked */
-  static start(client: MongoClient): AcknowledgedWrites {
-    return new AcknowledgedWrites(client);
-  }
-
-  /** Waits until more writes are acknowledged than before. */
-  async untilMore(): Promise<void> {
-    const before = this.ids.length;
-    await pollUntil('more writes are acknowledged', electedWithin_ms, () => Promise.resolve(this.ids.length > before));
-  }
-
-  /** The acknowledged writes that another cluster does not have. */
-  async missingOn(client: MongoClient): Promise<number[]> {
-    const found = await client.db('shop').collection<Numbered>(collectionName).find().toArray();
-    const present = new Set(found.map(({ _id }) => _id));
-    return this.ids.filter((id) => !present.has(id));
-  }
-
-  /** Ends it once its last write is answered. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.running;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-  }
-
-  private async run(): Promise<void> {
-    const collection = this.client.db('shop').collection<Numbered>(collectionName);
-    for (let _id = 0; !this.stopping.signal.aborted; _id += 1) {
-      await collection.insertOne({ _id }, { writeConcern: { w: 'majority' } }).then(
-        () => this.ids.push(_id),
-        // Refused by a block, or not confirmed: nobody was promised anything.
-        () => undefined,
-      );
-      await delay(pause_ms, undefined, { signal: this.stopping.signal }).catch(() => undefined);
-    }
-  }
 }

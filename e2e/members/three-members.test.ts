@@ -1,8 +1,12 @@
+import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { expect, test } from 'vitest';
+import { largeCollection } from '../data.js';
 import { isFullRun, needs } from '../requirements.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from '../fleet.js';
 import { Workload } from '../workload.js';
-import { AcknowledgedWrites, membersNow, setsOfThree, untilAnotherLeads } from './members.js';
+import { AcknowledgedWrites } from './acknowledged-writes.js';
+import { indexesOnShards, unfinished } from './built-indexes.js';
+import { membersNow, setsOfThree, untilAnotherLeads } from './members.js';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
 import { MongoClient } from 'mongodb';
 
@@ -11,19 +15,50 @@ const onSets = { version: [5, 0], real: true } as const;
 
 test('a migration with indexes ends while one member of the destination is away', needs(onSets), async () => {
   await using clusters = await Clusters.loaded(setsOfThree, orders);
-  await using instance = await clusters.startLoneInstanceHere();
+  await indexesAreBuiltBesideAnAbsentMember(clusters, 'rs0', defaultStart);
+});
+
+test(
+  'a migration with indexes ends while one member of a shard of the destination is away',
+  needs(onSets),
+  async () => {
+    await using clusters = await Clusters.loaded({ ...setsOfThree, destination: { shards: 2 } }, orders);
+    const { database, name: collection } = largeCollection;
+    const shardCollection = { key: [{ _id: 1 as const }] };
+    const sharding = { createSupportingIndexes: false, shardingEntries: [{ database, collection, shardCollection }] };
+    await indexesAreBuiltBesideAnAbsentMember(clusters, 'shard1', { ...defaultStart, sharding });
+  },
+);
+
+/** Migrates under writes while one secondary of a shard is away: no build of an index waits for it. */
+async function indexesAreBuiltBesideAnAbsentMember(
+  clusters: Clusters,
+  shard: string,
+  start: StartRequestBody,
+): Promise<void> {
+  await using instance = await clusters.startLoneInstanceHere({ catalogInterval_seconds: 1 });
   await using workload = Workload.start(clusters.clients.source, orders);
-  const { others } = await membersNow(clusters.destination, 'rs0');
+  const { others } = await membersNow(clusters.destination, shard);
   clusters.destination.signal?.(others[0] ?? '', 'SIGKILL');
 
-  await instance.client.start(defaultStart);
+  await instance.client.start(start);
   await untilCanCommit(instance.client);
-  const indexes = [{ key: { total: 1, tag: 1 }, name: 'total_tag' }];
-  await clusters.clients.source.db('e2e').command({ createIndexes: 'orders', indexes });
-  await untilCanCommit(instance.client);
+  const indexes = [
+    { key: { total: 1, tag: 1 }, name: 'total_tag' },
+    { key: { _id: 1, version: 1 }, name: 'unique', unique: true },
+  ];
+  const { database, name } = largeCollection;
+  await clusters.clients.source.db(database).command({ createIndexes: name, indexes });
   await workload.stop();
-  await clusters.commit(instance.client);
-});
+  // An offer that is older than the indexes may still stand: the commit has to wait for them then.
+  await untilTaken(() => instance.client.commit());
+  await untilCommitted(instance.client);
+  const states = Object.values(await indexesOnShards(clusters.destination, database, name));
+  expect(states.length).toBeGreaterThan(0);
+  for (const state of states) expect(state).toMatchObject({ total_tag: 'finished', unique: 'finished' });
+  expect(await unfinished(clusters.destination, database, name)).toEqual([]);
+  await clusters.expectEqual();
+}
 
 test('a default write concern of all members does not hold the commit while one is away', needs(onSets), async () => {
   await using clusters = await Clusters.little(setsOfThree);
@@ -46,19 +81,23 @@ test.each(['source', 'destination'] as const)(
     await using clusters = await Clusters.loaded(setsOfThree, orders);
     await using instance = await clusters.startLoneInstanceHere();
     await using workload = Workload.start(clusters.clients.source, orders);
+    await using writes = AcknowledgedWrites.start(clusters.clients.source);
     await instance.client.start(defaultStart);
     await untilCanCommit(instance.client);
+    await writes.untilMore();
 
     const cluster = clusters[side];
     const { primary } = await membersNow(cluster, 'rs0');
     cluster.signal?.(primary, 'SIGSTOP');
     await untilAnotherLeads(cluster, 'rs0', primary);
     await workload.stop();
+    await writes.stop();
     // The driver finds a frozen member within half a minute: a commit that is sent before may be answered too late.
     await untilTaken(() => instance.client.commit());
     await untilCommitted(instance.client);
 
     cluster.signal?.(primary, 'SIGCONT');
+    expect(await writes.lostOn(clusters.clients.destination)).toEqual([]);
     expect((await clusters.compare()).differences).toEqual([]);
   },
 );
@@ -96,7 +135,7 @@ test.each(['source', 'destination'] as const)(
       for (const host of others) cluster.signal?.(host, 'SIGCONT');
     }
     await untilCommitted(client);
-    expect(await writes.missingOn(clusters.clients.destination)).toEqual([]);
+    expect(await writes.lostOn(clusters.clients.destination)).toEqual([]);
     expect((await clusters.compare()).differences).toEqual([]);
   },
 );

@@ -1,6 +1,8 @@
 import type { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
+import type { ContractClient } from '@convoy/api/client/contract-client';
 import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
+import { indexStates } from '../../packages/instance/test/integration/ddl/index-states.js';
 import { sampled } from '../../test/seed.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilProgress, untilTaken } from '../fleet.js';
 import { needs } from '../requirements.js';
@@ -52,18 +54,17 @@ for (const { release, access } of sampled(variants)) {
       await untilCanCommit(client);
       await runDdl(source, clusters.source);
       await changeDocuments(source);
-      await holdBuilds(clusters.source, 'alwaysOn');
-      const building = buildIndex(source);
-      if (!canBlock) await holdBuilds(clusters.source, 'off');
-      if (!canBlock) await building;
+      if (!canBlock) await buildIndex(source);
       await untilCanCommit(client);
 
       const late = await openTransaction(clusters.shoppers.source);
       await stopExpiry(clusters.destination);
-      await untilTaken(() => client.commit());
+      if (canBlock) await holdBuilds(clusters.source, 'alwaysOn');
+      const building = canBlock ? await commitBesideBuild(client, source) : null;
+      if (!canBlock) await untilTaken(() => client.commit());
       await untilProgress(client, 'COMMITTING', ({ state }) => state === 'COMMITTING');
       await late.commit();
-      if (canBlock) expect(await building).toBe(buildAborted);
+      if (building !== null) expect(await building.ended).toBe(buildAborted);
       expect((await untilCommitted(client)).verification).not.toBeNull();
       await holdBuilds(clusters.source, 'off');
       await clusters.expectEqual();
@@ -72,6 +73,30 @@ for (const { release, access } of sampled(variants)) {
       expect(await copied.collection('gaps').countDocuments({ sk: { $type: 'undefined' } })).toBe(2);
     },
   );
+}
+
+/** A build that is seen before the commit withdraws the offer: it is dropped, and begun again. */
+const attemptsMax = 10;
+
+/**
+ * Begins an index build that is held, and takes the commit before the leader has noticed it.
+ * @returns how the build ends
+ */
+async function commitBesideBuild(client: ContractClient, source: MongoClient): Promise<{ ended: Promise<unknown> }> {
+  const built = source.db(database).collection('built');
+  for (let attempt = 1; ; attempt += 1) {
+    await untilCanCommit(client);
+    const ended = buildIndex(source);
+    await expect.poll(() => indexStates(built), { interval: 20 }).toHaveProperty('text_1', 'building');
+    const answer = await client.commit().then(
+      () => 'taken',
+      (error: unknown) => (error as { error?: unknown }).error ?? error,
+    );
+    if (answer === 'taken') return { ended };
+    expect([attempt < attemptsMax, answer]).toEqual([true, 'cannotCommit']);
+    await built.dropIndex('text_1');
+    await ended;
+  }
 }
 
 /** @returns once the index is built, 0, or the code of what has ended it */

@@ -103,13 +103,46 @@ test(
   },
 );
 
-test.each(['before', 'during'])(
+test.each([
+  ['another key', { reshardCollection: 'shop.orders', key: { n: 1, _id: 1 }, numInitialChunks: 2 }],
+  ['the same key', { reshardCollection: 'shop.orders', key: { n: 1 }, forceRedistribution: true, numInitialChunks: 2 }],
+  ['no key', { unshardCollection: 'shop.orders', toShard: 'shard1' }],
+])(
+  'a sharded collection that gets %s while changes are applied ends the migration by name (real servers from 8.0)',
+  needsLong,
+  async (_what, command) => {
+    await using clusters = await Clusters.start(twoShards);
+    const { source } = clusters.clients;
+    await moveQuickly(clusters.source);
+    await load(source);
+    await source.db('shop').createCollection('orders');
+    await source.db('admin').command({ shardCollection: 'shop.orders', key: { n: 1 } });
+    await source.db('shop').collection<Item>('orders').insertMany(items());
+    await source
+      .db('shop')
+      .collection('orders')
+      .createIndexes([{ key: { n: 1, _id: 1 } }]);
+    await using instance = await clusters.startLoneInstanceHere({ sourceAccess: 'direct' });
+    await instance.client.start(defaultStart);
+    await untilCanCommit(instance.client);
+    await source.db('admin').command(command);
+    await expect
+      .poll(() => instance.client.progress().catch((error: unknown) => error), { timeout: patience_ms() })
+      .toMatchObject({
+        error: 'shardKeyChanged',
+        errorDescription: expect.stringContaining('shop.orders') as unknown,
+      });
+  },
+);
+
+test.each(['before', 'during', 'on the former source before'])(
   'a collection of the destination that moves %s the reverse gets back with all changes (real servers from 8.0)',
   needsLong,
   async (when) => {
     await using clusters = await Clusters.start({ ...twoShards, withUsers: true });
     const { source, destination } = clusters.clients;
     await moveQuickly(clusters.destination);
+    await moveQuickly(clusters.source);
     await source.db('admin').command({ enableSharding: 'shop', primaryShard: 'shard0' });
     for (const name of ['moved', 'plain']) await source.db('shop').collection<Item>(name).insertMany(items());
     const shards = { cluster0: migratorCredentials, cluster1: migratorCredentials };
@@ -130,13 +163,15 @@ test.each(['before', 'during'])(
     const toShard = (await databases.findOne({ _id: 'shop' }))?.primary === 'shard0' ? 'shard1' : 'shard0';
     await write(0);
     if (when === 'before') await move(destination, ['moved'], toShard);
+    if (when === 'on the former source before') await move(source, ['moved'], 'shard1');
     await write(20);
     await client.reverse();
     await untilCanCommit(client);
     if (when === 'during') await move(destination, ['moved'], toShard);
     await write(40);
     await clusters.cutOver(client);
-    expect(await shardOf(destination, 'shop.moved')).toBe(toShard);
+    if (when === 'on the former source before') expect(await shardOf(source, 'shop.moved')).toBe('shard1');
+    else expect(await shardOf(destination, 'shop.moved')).toBe(toShard);
     expect(await source.db('shop').collection<Item>('moved').countDocuments({ n: 2 })).toBe(20);
   },
 );

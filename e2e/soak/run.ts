@@ -15,6 +15,7 @@ const { values } = parseArgs({
     'to-replica-set': { type: 'boolean', default: false },
     'time-series': { type: 'boolean', default: false },
     real: { type: 'boolean', default: false },
+    members: { type: 'string', default: '1' },
   },
 });
 const isOne = values.path !== undefined || (values.minutes === undefined && values.seed !== undefined);
@@ -33,4 +34,5 @@ process.exitCode = await play({
   timeSeries: values['time-series'],
   verbose: values.verbose,
   keepsGoing: values['keep-going'],
+  members: Number(values.members),
 });

@@ -3,6 +3,8 @@ import { type Batch, playBatch, type Played } from './batch.js';
 
 export interface SoakOptions extends Omit<Batch, 'histories'> {
   readonly historiesMax: number;
+  /** Of each replica set of real servers. */
+  readonly members: number;
 }
 
 /** A history leaks a few MB: a process grows by some hundred. */

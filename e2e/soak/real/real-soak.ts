@@ -33,7 +33,7 @@ class RealSoak {
   async play(): Promise<void> {
     while (this.#goesOn()) {
       using folder = ScratchFolder.create('soak');
-      await using clusters = await RealClusters.start(folder, this.options);
+      await using clusters = await RealClusters.start(folder, this.options, this.options.members);
       if (this.options.timeSeries && !clusters.takesSeries)
         throw new Error('Time series are migrated from sources of 6.0 on: leave out --time-series.');
       for (let played = 0; played < historiesOfClusters && this.#goesOn(); played += 1) {
@@ -59,7 +59,9 @@ class RealSoak {
     const started_ms = performance.now();
     try {
       const choice = { seed, ddlChanges, moves, toReplicaSet, timeSeries, path };
-      this.#moves += await runRealHistory(realHistoryOf(choice, clusters.takesSeries), clusters);
+      // Histories run at the same time: the sum is read after the wait.
+      const taken = await runRealHistory(realHistoryOf(choice, clusters.takesSeries), clusters);
+      this.#moves += taken;
       await clusters.clear();
       this.passed += 1;
     } catch (error) {
