@@ -5,8 +5,8 @@ import { compare, passBy } from '../apply/until-applied.js';
 import type { BatchForm } from '../apply/ready-batches.js';
 import { BenchClusters } from '../copy/bench-clusters.js';
 import { benchDocumentBytes, benchNamespace } from '../copy/bench-documents.js';
-import { applyRows, type BacklogCompared } from './apply-rows.js';
-import { type Cost, settle_ms, watchCost } from './cost.js';
+import { applyRows, type ApplyRun, type BacklogCompared } from './apply-rows.js';
+import { settle_ms, watchCost } from './cost.js';
 import { type ToolKind, untilSeen, type Written } from './migration-tool.js';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
@@ -110,7 +110,7 @@ export async function measureBacklog(
     hotDocuments: existing,
   };
   const bare: BacklogCompared['bare'] = [];
-  const runs = new Map<string, Cost[]>(tools.map(({ name }) => [name, []]));
+  const runs = new Map<string, ApplyRun[]>(tools.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
     for (const tool of tools) {
       signal.throwIfAborted();
@@ -125,7 +125,7 @@ export async function measureBacklog(
 
 /**
  * Lets a tool copy the workload's initial documents and apply similar writes. Pauses it while the workload is written
- * to the source, and measures from the resumption until all of it is applied.
+ * to the source, and measures from the resumption until all of it is applied, and then verified.
  * @param form how the workload is written
  */
 export async function applyWith(
@@ -134,7 +134,7 @@ export async function applyWith(
   workload: ApplyWorkload,
   form: BatchForm,
   { folder, signal }: BenchmarkContext,
-): Promise<Cost> {
+): Promise<ApplyRun> {
   await clusters.empty();
   const warmUp = { ...workload, collection: 'warmUp', operations: Math.min(warmUpOperations, workload.operations) };
   for (const each of [workload, warmUp]) await clusters.load('source', each);
@@ -155,6 +155,8 @@ export async function applyWith(
   await tool.resume();
   await tool.untilApplied(written, signal);
   const applied = cost();
+  await untilSeen(tool, ({ checked }) => checked, signal);
+  const checked = cost();
   await compare(clusters, workload, signal);
-  return applied;
+  return { ...applied, checked };
 }

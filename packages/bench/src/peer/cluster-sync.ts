@@ -159,6 +159,7 @@ export function clusterSyncProgress({ state, eventsApplied, initialSync }: Clust
     copiedFraction: copied ? 1 : Math.min(1, (initialSync?.clonedSizeBytes ?? 0) / Math.max(1, total)),
     copied,
     canCommit: initialSync?.completed ?? false,
+    checked: true,
     paused: state === 'paused',
     eventsApplied,
   };

@@ -92,6 +92,8 @@ class ConvoyTool implements MigrationTool {
   }
 }
 
+const sides = ['source', 'destination'] as const;
+
 /** The progress of all instances as one. */
 export function toolProgressOf(seen: readonly Progress[]): ToolProgress {
   const copied = seen.every(({ info }) => info === progressInfo.changeEventApplication);
@@ -100,6 +102,7 @@ export function toolProgressOf(seen: readonly Progress[]): ToolProgress {
     copiedFraction: copiedFraction(seen),
     copied,
     canCommit: seen.every(({ canCommit }) => canCommit),
+    checked: seen.every(({ verification }) => sides.every((side) => (verification?.[side].lagTimeSeconds ?? 0) <= 1)),
     paused: seen.every(({ state }) => state === 'PAUSED'),
     eventsApplied: seen.reduce((sum, { totalEventsApplied }) => sum + (totalEventsApplied ?? 0), 0),
   };

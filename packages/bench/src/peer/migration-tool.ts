@@ -11,6 +11,8 @@ export interface ToolProgress {
   copiedFraction: number;
   copied: boolean;
   canCommit: boolean;
+  /** Its verifier has compared every change up to a second ago; true without one. */
+  checked: boolean;
   paused: boolean;
   /** Since its start. */
   eventsApplied: number;

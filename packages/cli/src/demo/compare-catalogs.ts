@@ -29,6 +29,12 @@ interface Entry {
   shardKey: Document | null;
 }
 
+/** An index, or the specification of one that is being built. */
+interface ListedIndex extends Document {
+  spec?: Document;
+  buildUUID?: unknown;
+}
+
 /**
  * The namespace on the destination of one of the source (`database.collection`); the same without other names. Views
  * keep what they read.
@@ -103,12 +109,20 @@ function storedName({ name, type }: Pick<Entry, 'name' | 'type'>): string {
   return type === 'timeseries' ? `system.buckets.${name}` : name;
 }
 
+/** Above the 64 indexes that a collection may have. */
+const indexesMax = 100;
+
+/** Those that are still being built, which servers list only with this option in a form of their own, say so. */
 async function readIndexes(
   client: MongoClient,
   database: string,
   collection: string,
 ): Promise<Record<string, Document>> {
-  const indexes = await client.db(database).collection(collection).listIndexes().toArray();
+  const listing = { listIndexes: collection, includeBuildUUIDs: true, cursor: { batchSize: indexesMax } };
+  const { cursor } = (await client.db(database).command(listing)) as { cursor: { firstBatch: ListedIndex[] } };
+  const indexes = cursor.firstBatch.map(({ spec, buildUUID, ...index }): Document =>
+    buildUUID === undefined ? index : { ...spec, building: true },
+  );
   // `ns` was dropped in 4.4; index versions are the server's choice.
   const described = indexes.map(
     ({ ns: _ns, v: _v, key, ...index }: Document) =>

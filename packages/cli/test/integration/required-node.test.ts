@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Linter } from 'eslint';
 import { describe, expect, test } from 'vitest';
@@ -20,13 +20,33 @@ function as(version: string): string {
   return `data:text/javascript,Object.defineProperty(process, 'versions', { value: ${versions} })`;
 }
 
-function run(program: string, version: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const args = ['--import', as(version), `${packages}${program}`, '--help'];
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+function run(program: string, version: string): Promise<Ended> {
+  return runWith(process.execPath, '--import', as(version), `${packages}${program}`, '--help');
+}
+
+function runWith(node: string, ...args: string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, args, (_, stdout, stderr) => {
+    const child = execFile(node, args, (_, stdout, stderr) => {
       resolve({ code: child.exitCode ?? NaN, stdout, stderr });
     });
   });
+}
+
+/** Where systems keep a Node.js of their own. */
+const places = ['/usr/local/bin/node', '/usr/bin/node'];
+
+/** A Node.js of this machine that is too old, with its version. */
+function oldNode(): { path: string; version: string } | undefined {
+  return places
+    .filter((path) => existsSync(path))
+    .map((path) => ({ path, version: execFileSync(path, ['--version'], { encoding: 'utf8' }).trim().slice(1) }))
+    .find(({ version }) => Number(version.split('.')[0]) < 22);
 }
 
 describe.each(programs)('%s', (program) => {
@@ -45,6 +65,23 @@ describe.each(programs)('%s', (program) => {
     expect(stdout).toMatch(/usage/i);
   });
 });
+
+/** Commands that would otherwise run for a while before they need what an old Node.js lacks. */
+const commands = [['--help'], ['instance', '--cluster0', 'mongodb://a', '--cluster1', 'mongodb://b'], ['demo']];
+const old = oldNode();
+
+test.skipIf(old === undefined).each(programs)(
+  `%s says at once on a real old Node.js which one it needs (one in ${places.join(' or ')})`,
+  async (program) => {
+    const { path, version } = old as NonNullable<typeof old>;
+    for (const command of commands) {
+      const { code, stdout, stderr } = await runWith(path, `${packages}${program}`, ...command);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(/^(Convoy|The simulator) needs Node\.js 22\.12\.0 or later; this is \S+\. [^\n]+\n$/);
+      expect(stderr).toContain(`this is ${version}. `);
+    }
+  },
+);
 
 test.each(['cli/bin/convoy.mjs', 'cli/dist/required-node.js', 'simulator/bin/simulator.mjs'])(
   'an old Node.js can read %s',

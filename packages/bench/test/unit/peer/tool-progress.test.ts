@@ -10,6 +10,7 @@ describe("ClusterSync's replies", () => {
       copiedFraction: 0,
       copied: false,
       canCommit: false,
+      checked: true,
       paused: false,
       eventsApplied: 0,
     });
@@ -44,6 +45,7 @@ it('the progress of several instances is that of the least advanced one', () => 
     copiedFraction: 0.6,
     copied: false,
     canCommit: false,
+    checked: true,
     paused: false,
     eventsApplied: 4,
   });

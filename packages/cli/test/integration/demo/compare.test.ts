@@ -8,6 +8,8 @@ import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 const closers = new Closers();
 const clients: Partial<Record<'source' | 'destination', MongoClient>> = {};
 
+const shards: Record<'source' | 'destination', MongoClient[]> = { source: [], destination: [] };
+
 const client = (side: 'source' | 'destination'): MongoClient => {
   const found = clients[side];
   if (!found) throw new Error(`There is no ${side}.`);
@@ -25,6 +27,11 @@ beforeAll(async () => {
     const connected = new MongoClient(cluster.connectionString);
     closers.defer(() => connected.close());
     clients[side] = connected;
+    for (const id of cluster.shardIds) {
+      const shard = new MongoClient(cluster.shardConnectionString(id));
+      closers.defer(() => shard.close());
+      shards[side].push(shard);
+    }
   }
 });
 
@@ -48,6 +55,26 @@ beforeEach(async () => {
 
 test('equal clusters are equal', async () => {
   expect(await compare()).toMatchObject({ equal: true, collections: 2, documents: 302, differences: [] });
+});
+
+/** Stops the index builds of the destination before their first document, or continues them. */
+async function holdBuilds(mode: 'alwaysOn' | 'off'): Promise<void> {
+  for (const shard of shards.destination)
+    await shard.db('admin').command({ configureFailPoint: 'hangAfterInitializingIndexBuild', mode });
+}
+
+test('an index that the destination is still building is not one that it has', async () => {
+  const index = [{ key: { value: -1 } as const, name: 'latest' }];
+  await orders(client('source').db('shop')).createIndexes(index);
+  await holdBuilds('alwaysOn');
+  const built = orders(client('destination').db('shop')).createIndexes(index);
+  try {
+    await expect.poll(async () => (await compare()).differences).toEqual([expect.stringContaining('"building":true')]);
+  } finally {
+    await holdBuilds('off');
+    await built;
+  }
+  expect(await compare()).toMatchObject({ equal: true, differences: [] });
 });
 
 test.each<[string, (shop: Db) => Promise<unknown>, string]>([
