@@ -1,4 +1,5 @@
 import type { Hazard } from '../hazard.js';
+import { beforehandHazards } from './beforehand.js';
 import { checkpointHazards } from './checkpoints.js';
 import { commitHazards } from './commit.js';
 import { concernHazards } from './concerns.js';
@@ -10,6 +11,7 @@ import { diffHazards } from './diffs.js';
 import { failureHazards } from './failures.js';
 import { filterHazards } from './filters.js';
 import { indexHazards } from './indexes.js';
+import { inventoryHazards } from './inventory.js';
 import { keyHazards } from './keys.js';
 import { limitHazards } from './limits.js';
 import { messageHazards } from './messages.js';
@@ -27,6 +29,7 @@ import { waitHazards } from './waits.js';
 
 /** All hazards in the order of their numbers. */
 export const hazards: readonly Hazard[] = [
+  ...beforehandHazards,
   ...checkpointHazards,
   ...commitHazards,
   ...concernHazards,
@@ -38,6 +41,7 @@ export const hazards: readonly Hazard[] = [
   ...failureHazards,
   ...filterHazards,
   ...indexHazards,
+  ...inventoryHazards,
   ...keyHazards,
   ...limitHazards,
   ...messageHazards,

@@ -383,4 +383,41 @@ export const copyHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 221,
+    hazard:
+      'The memory of a reply is freed as soon as its documents are written or compared, while somebody still reads ' +
+      'one of them, or the time that the driver keeps of the reply',
+    handling:
+      'What outlives its reply is copied: the signature of a cluster time, documents of which two have one `_id`, ' +
+      'places and `_id`s. A document that is freed is empty, so that reading it fails at once.',
+    sabotages: [
+      {
+        takesOut: 'the copy of the signature',
+        file: instance('cluster/driver/driver-receive.ts'),
+        symbol: 'install',
+        find: 'keepTimesAlone(internals.MongoDBResponse);',
+        replace: '',
+        tests: [
+          instanceTest(
+            'cluster/driver/driver-receive.test.ts',
+            'is freed at once where it is a large one, and the driver goes on with its cluster time',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the copies of documents with one _id',
+        file: instance('verify/compare/ordered-documents.ts'),
+        symbol: 'takeGroup',
+        find: 'group.push(Buffer.from(document));',
+        replace: 'group.push(document);',
+        tests: [
+          {
+            file: 'packages/instance/test/integration/verify/large-documents.test.ts',
+            title: 'differences between documents of many large replies are found, and no other ones',
+          },
+        ],
+      },
+    ],
+  },
 ];

@@ -330,4 +330,21 @@ export const definitionHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 202,
+    hazard:
+      'A view was stored by an older server, or by a restored oplog, with another collation than a view that it ' +
+      'reads: servers read it and refuse to create it, so that a migration ends after it has changed the destination',
+    handling: 'A start compares the collations of views and of what they read, and names the views.',
+    sabotages: [
+      {
+        takesOut: 'the comparison',
+        file: instance('preflight/check-source-catalog.ts'),
+        symbol: 'checkViews',
+        find: 'collationClash(view, catalog) ??',
+        replace: '',
+        tests: [instanceTest('preflight/server-findings.test.ts', '$what')],
+      },
+    ],
+  },
 ];

@@ -192,4 +192,45 @@ export const failureHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 201,
+    hazard:
+      'A server refuses for a moment a call that a command needs, as during an election: the command is answered ' +
+      'with an internal error, and nobody knows whether to send it again',
+    handling:
+      'The answer says that a cluster was not available, what it refused with, and that the command may be sent ' +
+      'again. A refusal that an operator can remove has its own name.',
+    sabotages: [
+      {
+        takesOut: 'the name of what passes',
+        file: instance('lifecycle/instance/fleet-command.ts'),
+        symbol: 'passingKinds',
+        find: "new Set(['retryable', 'cursorLost', 'snapshotTooOld', 'catalogChanged'])",
+        replace: "new Set(['none'])",
+        tests: [
+          instanceTest(
+            'lifecycle/instance/fleet-command-command-refusals.test.ts',
+            'a command that meets a failure which passes says so, and that it may be sent again: %i',
+          ),
+          instanceTest(
+            'lifecycle/instance/fleet-command-command-refusals.test.ts',
+            'a command that loses a connection says that it may be sent again',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the name of what an operator can remove',
+        file: instance('lifecycle/instance/fleet-command.ts'),
+        symbol: 'refusalOf',
+        find: 'return knownFailure(thrown) ?? (passingKinds',
+        replace: 'return (passingKinds',
+        tests: [
+          instanceTest(
+            'lifecycle/instance/fleet-command-command-refusals.test.ts',
+            'a command that meets what an operator can remove names it, and nothing else gets a name',
+          ),
+        ],
+      },
+    ],
+  },
 ];

@@ -183,7 +183,7 @@ export const keyHazards: readonly Hazard[] = [
         takesOut: 'the classes between which a partition is closed',
         file: instance('copy/copy-partition.ts'),
         symbol: 'differ',
-        find: 'return idClass(idOf(a), false) !== idClass(idOf(b), false);',
+        find: 'return idClass(a, false) !== idClass(b, false);',
         replace: 'return idClass(idOf(a), false) !== idClass(idOf(b), false) || a !== b;',
         tests: [
           instanceTest(

@@ -2,6 +2,8 @@ import type { Hazard } from '../hazard.js';
 import { coordinator, coordinatorTest, instance, instanceTest, integrationTest } from '../places.js';
 
 /** Processes that die, freeze and are replaced. */
+const transactionsTest = 'packages/instance/test/integration/store/write-transactions.test.ts';
+
 export const ownerHazards: readonly Hazard[] = [
   {
     number: 10,
@@ -135,8 +137,8 @@ export const ownerHazards: readonly Hazard[] = [
         takesOut: 'the check of the owner before a write',
         file: instance('store/fenced-writer.ts'),
         symbol: 'writeIn',
-        find: 'await this.confirm();',
-        replace: '',
+        find: 'await this.confirm();\n      sendings += 1;',
+        replace: 'sendings += 1;',
         tests: [instanceTest('store/fenced-writer.test.ts', 'is not sent when the owner cannot be confirmed')],
       },
       {
@@ -393,5 +395,49 @@ export const ownerHazards: readonly Hazard[] = [
         },
       ],
     })),
+  },
+  {
+    number: 220,
+    hazard:
+      'The answer to the commit of a transaction is lost, and its statements are sent again: each takes effect ' +
+      'twice. Or they are given up for lost, and none does',
+    handling:
+      'The commit is asked for, under its number, until the server says that it stands or that it knows of no such ' +
+      'transaction. Only then are the statements sent apart, under the next number. A new owner fences a transaction ' +
+      'like every other write.',
+    sabotages: [
+      {
+        takesOut: 'the repetition of the commit',
+        file: instance('store/fenced-writer.ts'),
+        symbol: 'committed',
+        find: "return this.retrying('commit documents', send, signal);",
+        replace: 'return send().catch(() => false);',
+        tests: [
+          instanceTest('store/fenced-writer.test.ts', 'is not sent again while nobody knows whether it is committed'),
+          { file: transactionsTest, title: 'it takes effect once when %s' },
+        ],
+      },
+      {
+        takesOut: 'the number of the statements that are sent apart',
+        file: instance('store/fenced-writer.ts'),
+        symbol: 'writeTogether',
+        find: 'beginsTransaction: true } as const;\n    slot.next += 1n;',
+        replace: 'beginsTransaction: true } as const;',
+        tests: [
+          instanceTest(
+            'store/fenced-writer.test.ts',
+            'is sent apart when %s before the commit: what is not committed is not written',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the refusal of a former owner',
+        file: instance('store/fenced-writer.ts'),
+        symbol: 'committed',
+        find: "throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;",
+        replace: "if (classify(error) === 'staleEpoch') return false;\n        throw error;",
+        tests: [instanceTest('store/fenced-writer.test.ts', 'of a former owner ends with staleEpoch when it %s')],
+      },
+    ],
   },
 ];

@@ -64,20 +64,65 @@ export const topologyHazards: readonly Hazard[] = [
   {
     number: 125,
     hazard:
-      'A database moves during the commit: its creations and drops look like those of users, or what users drop ' +
-      'meanwhile is taken for the move',
+      'A database or a collection moves during the commit, or is resharded: its creations and drops look like those ' +
+      'of users, or what users do meanwhile is taken for the move',
     handling:
-      'Creations and drops above the commit time count as a move only if every collection still has its name and ' +
-      'definition. Sharded ones must still have their UUIDs too, and no collection may have lost its documents. A ' +
-      'second look at the streams then finds no writes that have filled one again.',
+      'Creations, drops and reshardings above the commit time count as moves only if every collection still has its ' +
+      'name and definition once nothing is under way any more, and none has lost its documents. The shards must be ' +
+      'the same. A second look at the streams then finds no writes that have filled one again. Another shard key ' +
+      'ends the commit by name.',
     sabotages: [
       {
         takesOut: 'the look for a move',
         file: instance('lifecycle/leader/late-writes.ts'),
         symbol: 'countLate',
-        find: 'if (totalOf(late) === 0 || late.writes > 0 || !keepsBalancer(record)) return totalOf(late);',
-        replace: 'if (totalOf(late) >= 0 || !keepsBalancer(record)) return totalOf(late);',
-        tests: [integrationTest(duringCommit, 'a database that moves to another shard does not end the migration')],
+        find: "if (totalOf(late) === 0 || late.writes > 0 || deps.source.kind === 'replicaSet') return totalOf(late);",
+        replace: 'if (totalOf(late) >= 0) return totalOf(late);',
+        tests: [
+          integrationTest(
+            duringCommit,
+            'a database that moves to another shard does not end the migration: access %s, keepBalancer %s',
+          ),
+        ],
+      },
+      {
+        takesOut: 'reshardings, among what moves show',
+        file: instance('apply/events-ahead.ts'),
+        symbol: 'shownByMoves',
+        find: "'reshardCollection'",
+        replace: "''",
+        tests: [
+          instanceTest(
+            'apply/event-dispatcher-limits.test.ts',
+            'counts above it what moves of databases and collections show apart from other changes of definitions',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the wait until nothing is under way',
+        file: instance('lifecycle/leader/late-writes.ts'),
+        symbol: 'settledCatalog',
+        find: 'if (isOver || !(wereMoving || (await areMoving()))) {',
+        replace: 'if (isOver || wereMoving || !(await areMoving())) {',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/late-writes.test.ts',
+            'reads the catalog again as long as servers move something: in between a collection has no place',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the comparison of the shards',
+        file: instance('lifecycle/leader/late-writes.ts'),
+        symbol: 'countLate',
+        find: 'await refuseOtherShards(deps, signal);',
+        replace: 'void refuseOtherShards;',
+        tests: [
+          instanceTest(
+            'lifecycle/leader/late-writes.test.ts',
+            'compares the shards where something has moved: nobody has read the last changes of one that has left',
+          ),
+        ],
       },
       {
         takesOut: 'the second look',
@@ -95,9 +140,9 @@ export const topologyHazards: readonly Hazard[] = [
       {
         takesOut: 'the look for documents',
         file: instance('lifecycle/migration/migration-catalogs.ts'),
-        symbol: 'movedCatalog',
-        find: 'if (await isEmptied(clusters, remap, entry, signal)) return null;',
-        replace: "if ((await isEmptied(clusters, remap, entry, signal)) && entry.name === '') return null;",
+        symbol: 'catalogSince',
+        find: "if (await isEmptied(clusters, remap, entry, signal)) changes.push({ kind: 'dropped', entry });",
+        replace: 'await isEmptied(clusters, remap, entry, signal);',
         tests: [
           instanceTest(
             'lifecycle/migration/migration-catalogs.test.ts',
@@ -109,9 +154,9 @@ export const topologyHazards: readonly Hazard[] = [
       {
         takesOut: 'the comparison of definitions',
         file: instance('lifecycle/migration/migration-catalogs.ts'),
-        symbol: 'movedCatalog',
-        find: "if (changes.some(({ kind }) => kind !== 'primaryShard' && kind !== 'chunksMoved')) return null;",
-        replace: 'void changes;',
+        symbol: 'catalogSince',
+        find: "kind !== 'primaryShard' && kind !== 'chunksMoved'",
+        replace: "kind.startsWith('none')",
         tests: [
           instanceTest(
             'lifecycle/migration/migration-catalogs.test.ts',

@@ -195,19 +195,19 @@ export const waitHazards: readonly Hazard[] = [
     number: 194,
     hazard:
       'The source begins to build an index between two comparisons of the catalogs, and no event shows it: a commit ' +
-      'is offered, and waits for the build with the writers stopped',
+      'is offered, and waits for the build with the writers stopped. Or it gives the build up, and none is offered',
     handling: 'The leader asks the primaries of the source every 2 s for builds that run, and compares soon.',
     sabotages: [
       {
         takesOut: 'the comparison',
         file: instance('lifecycle/leader/builds.ts'),
         symbol: 'watchForBuilds',
-        find: 'if (own.some((id) => !known.has(id))) onBegun();',
-        replace: 'void onBegun;',
+        find: 'if (now.size !== known.size || own.some((id) => !known.has(id))) onChanged();',
+        replace: 'void onChanged;',
         tests: [
           instanceTest(
             'lifecycle/leader/builds-watch-for-builds.test.ts',
-            'each build of a migrated collection is noticed once',
+            'a build of a migrated collection is noticed when it begins and when it ends',
           ),
           integrationTest(
             'ddl/unfinished-indexes.test.ts',
@@ -219,12 +219,25 @@ export const waitHazards: readonly Hazard[] = [
         takesOut: 'the threads that have nothing to do',
         file: instance('cluster/current-operations.ts'),
         symbol: 'runningBuilds',
-        find: 'if (dot < 0) return [];',
+        find: 'if (dot <= 0) return [];',
         replace: '',
         tests: [
           instanceTest(
             'cluster/current-operations.test.ts',
             'builds are told apart by shard, operation and collection, whose name may have dots',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the primaries, with a read preference',
+        file: instance('cluster/current-operations.ts'),
+        symbol: 'runningBuilds',
+        find: '{ ...options, primary: true }',
+        replace: 'options',
+        tests: [
+          instanceTest(
+            'cluster/current-operations.test.ts',
+            'builds of primaries count, whatever members are read otherwise',
           ),
         ],
       },
