@@ -3,7 +3,7 @@
 # line and leaves only what it needs to run. A test runs it in an empty folder, where there is no container.
 set -eu
 npm ci
-npx tsc -b packages/cli
+node node_modules/typescript-native/bin/tsc -b packages/cli
 # What is loaded only in tests (testcontainers) or only makes things faster is optional, and left out.
 npm prune --omit=dev --omit=optional
 # Benchmarks and pictures of the dashboard serve development, and so does the browser.

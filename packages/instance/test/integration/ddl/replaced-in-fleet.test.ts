@@ -1,4 +1,4 @@
-import type { Collection, MongoClient } from 'mongodb';
+import type { Collection, MongoClient, Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import { Board } from '../contract/board-fleet.js';
 import { Fixture } from '../contract/fixture.js';
@@ -77,6 +77,15 @@ async function stateOf(destination: MongoClient): Promise<{ documents: number; b
   return { documents: sum('documents'), bytes: sum('bytes') };
 }
 
+/** Waits until every task has stored that all replacements are done: a new process then has none of them to repeat. */
+async function untilStored({ cluster0, cluster1 }: Fixture): Promise<void> {
+  const { operationTime } = (await cluster0.client.db('shop').command({ ping: 1 })) as { operationTime: Timestamp };
+  const tasks = cluster1.client.db('convoy_metadata').collection<{ checkpoint: Timestamp | null }>('tasks');
+  const behind = async (): Promise<number> =>
+    (await tasks.find().toArray()).filter(({ checkpoint }) => checkpoint?.lessThan(operationTime) ?? true).length;
+  await expect.poll(behind).toBe(0);
+}
+
 /** A fleet of two between clusters of two shards. */
 class ReplacingFleet {
   readonly sent = sentCommands();
@@ -117,6 +126,7 @@ class ReplacingFleet {
 
   /** Starts an instance anew, until it is ready. @returns it, and how many commands that took beside waiting */
   async startAgain(instance: ServedInstance): Promise<{ again: ServedInstance; calls: number }> {
+    await untilStored(this.fixture);
     await instance.close();
     const from = this.sent.length;
     const again = await this.start(1);
