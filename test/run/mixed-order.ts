@@ -5,6 +5,7 @@ export const longest = [
   'e2e/oplog/oplog.test.ts',
   'packages/instance/test/integration/verify/embedded.test.ts',
   'packages/instance/test/integration/source-gone/source-gone.test.ts',
+  'packages/instance/test/integration/lifecycle/all-waits.test.ts',
   'e2e/fleet-faults/sample.test.ts',
   'packages/bench/test/integration/screenshots/dashboard-states.test.ts',
   'e2e/late-instance.test.ts',
