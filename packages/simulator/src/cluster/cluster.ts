@@ -191,6 +191,8 @@ async function startMembers(options: ClusterOptions): Promise<Members> {
   const configShard = memberShard(config, config.id, clock);
   const ranges = new RangeDeletions();
   const catalog = new ShardingCatalog(new ConfigStore(config.link), clock, config.identity.release);
+  const { failPoints } = config.node.nodeCommands;
+  catalog.reshardings.point = failPoints.get('reshardingPauseCoordinatorBeforeBlockingWrites') ?? null;
   const roster = new ShardRoster(catalog, ranges, config, {
     ...common,
     kind: 'shard',

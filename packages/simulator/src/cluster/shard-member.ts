@@ -153,6 +153,7 @@ export class ShardMember {
 function holdAtFailPoints(shard: ShardNode, failPoints: FailPoints): void {
   shard.holdCommitsAt(failPoints.get('hangBeforeCommitingTxn'));
   shard.holdMovesAt(failPoints.get('moveChunkHangAtStep4'));
+  shard.holdClonesAt(failPoints.get('hangBeforeCloningData'));
   shard.holdBuildsAt(failPoints.get('hangAfterInitializingIndexBuild'));
 }
 

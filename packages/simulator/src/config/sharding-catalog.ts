@@ -12,6 +12,7 @@ import type { ClusterShard } from './cluster-shard.js';
 import { ConfigStore } from './config-store.js';
 import type { DatabaseEntry } from './database-entry.js';
 import * as documents from './metadata-documents.js';
+import { Reshardings } from './reshardings.js';
 import type { ShardedCollection } from './sharded-collection.js';
 import { type ZoneRange, ZoneRanges } from './zone.js';
 
@@ -25,6 +26,7 @@ export class ShardingCatalog {
   /** Unsharded collections that were moved: entries of one chunk (`unsplittable`, 8.0). */
   readonly #moved = new Map<string, ShardedCollection>();
   readonly #zones = new ZoneRanges();
+  readonly reshardings: Reshardings;
 
   constructor(
     readonly store: ConfigStore,
@@ -32,7 +34,9 @@ export class ShardingCatalog {
     /** The release of the config server. */
     private readonly release: Pick<NodeRelease, 'binary'> = { binary: defaultVersion },
     readonly clusterId: ObjectId = new ObjectId(),
-  ) {}
+  ) {
+    this.reshardings = new Reshardings(store, () => this.version.atLeast(8, 0));
+  }
 
   /** The release whose form the metadata has. */
   get version(): ServerVersion {

@@ -38,6 +38,7 @@ export class ServerParameters {
     if (kind === 'router') return;
     // Since 5.0; 5.0.10 and 6.0 turned it off (SERVER-63971).
     if (deployment.version.atLeast(5)) this.#values.set(answerAtDecisionParameter, !deployment.version.atLeast(6));
+    this.#values.set('notablescan', false);
     this.#values.set('periodicNoopIntervalSecs', new Int32(1));
     this.#values.set('minSnapshotHistoryWindowInSeconds', new Int32(300));
     this.#values.set('transactionLifetimeLimitSeconds', new Int32(60));

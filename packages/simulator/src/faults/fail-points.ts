@@ -14,6 +14,10 @@ const otherPoints = {
   hangBeforeCommitingTxn: ['shard', 'config', 'replicaSet'],
   /** Index builds hang before they read a document. */
   hangAfterInitializingIndexBuild: ['shard', 'replicaSet'],
+  /** A database hangs before its collections move to another primary shard. */
+  hangBeforeCloningData: ['shard'],
+  /** Collections that move or are resharded hang before they change. */
+  reshardingPauseCoordinatorBeforeBlockingWrites: ['config'],
 } as const;
 
 /** Longest wait of a `waitForFailPoint` without `maxTimeMS`. */

@@ -34,6 +34,12 @@ export interface NestedQueries {
 const SIGNED_64 = 64;
 const TYPE_BYTE_MAX = 127;
 
+/** In the words of 8.0.10, or of 5.0.7; null is strict since 8.0. */
+function regexCompared(path: string, { nullIsStrict }: NestedQueries): Error {
+  const predicate = nullIsStrict ? 'non-equality predicate' : 'predicate';
+  return badValue(`Can't have RegEx as arg to ${predicate} over field '${path}'.`);
+}
+
 /**
  * Compiles one operator of a field.
  * @param path of the field, for messages
@@ -52,7 +58,7 @@ export function compileOperator(
     case '$gte':
     case '$lt':
     case '$lte':
-      if (operand instanceof BSONRegExp) throw badValue(`Can't have RegEx as arg to predicate over field '${path}'.`);
+      if (operand instanceof BSONRegExp) throw regexCompared(path, nested);
       return traversing(comparison(name, operand, nested, collation));
     case '$eq':
       return traversing(comparison(name, operand, nested, collation));

@@ -120,7 +120,9 @@ function compileTopLevel(name: string, operand: Value, around: Surroundings): Ma
 
 function compileList(name: string, operand: Value, around: Surroundings): Matcher[] {
   if (!Array.isArray(operand)) throw badValue(`${name} must be an array`);
-  if (operand.length === 0) throw badValue('$and/$or/$nor must be a nonempty array');
+  const isNewer = around.context?.version?.atLeast(8, 0) === true;
+  if (operand.length === 0)
+    throw badValue(isNewer ? `${name} argument must be a non-empty array` : '$and/$or/$nor must be a nonempty array');
   return operand.map((entry) => {
     if (!(entry instanceof Map)) throw badValue('$or/$and/$nor entries need to be full objects');
     return compileFilter(entry, around);

@@ -101,15 +101,20 @@ export class RouterTransactions {
     if ((docOf(body.get('readConcern'))?.size ?? 0) > 0) {
       throw new CommandError(72, 'InvalidOptions', 'Only the first command in a transaction may specify a readConcern');
     }
-    // Seen on 8.0.10: a transaction of which only the commit was sent has no time to read at.
-    if (known.recovering && this.version.atLeast(8, 0))
-      throw new CommandError(
-        8027900,
-        'Location8027900',
-        `attempting to continue transaction that was not started lsid: ${this.#sessionText(body)} ` +
-          `txnNumber: ${txnNumber}`,
-      );
+    this.refuseNotStarted(body);
     return known;
+  }
+
+  /** @throws CommandError 8027900 for one of which only the commit was sent: it has no time to read at (8.0.10) */
+  refuseNotStarted(body: Doc): void {
+    const known = this.of(body);
+    if (known?.recovering !== true || !this.version.atLeast(8, 0)) return;
+    throw new CommandError(
+      8027900,
+      'Location8027900',
+      `attempting to continue transaction that was not started lsid: ${this.#sessionText(body)} ` +
+        `txnNumber: ${known.txnNumber}`,
+    );
   }
 
   /** @throws CommandError 225 for a number below the last one of its session */

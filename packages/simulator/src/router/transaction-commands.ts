@@ -248,6 +248,7 @@ export async function abortTransactionCommand(context: RouterContext, request: C
     context.transactions.refuseOlder(request.body);
     throw context.transactions.unknown(request.body);
   }
+  context.transactions.refuseNotStarted(request.body);
   if (transaction.participants.size === 0) {
     throw noSuchTransaction('no known command has been sent by this router for this transaction');
   }

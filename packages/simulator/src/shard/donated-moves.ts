@@ -38,7 +38,7 @@ export class DonatedMoves {
         ['type', 'op'],
         ['host', host],
         ['desc', 'MoveChunk'],
-        ['active', true],
+        ['active', false],
         ['currentOpTime', time],
         ['effectiveUsers', [doc(['user', '__system'], ['db', 'local'])]],
         ['isFromUserConnection', false],

@@ -3,6 +3,7 @@ import type { Binary, Timestamp } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
+import { doc } from '../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../node/namespace.js';
 import { openChangeStream } from './change-stream/open-stream.js';
 import type { ShardStream, ShardStreamOptions } from './change-stream/shard-stream.js';
@@ -17,6 +18,7 @@ import type { DdlEvent } from './oplog/entry.js';
 import type { StatementResult } from './session/logical-session.js';
 import type { RunningTransaction } from './session/running-transaction.js';
 import type { ShardState } from './shard-state.js';
+import type { Coordinated } from './shown-coordinators.js';
 import type { View } from './storage/catalog.js';
 import type { Collection } from './storage/collection.js';
 import { visibleBytes, type ReadView } from './storage/record.js';
@@ -195,6 +197,21 @@ export class ShardAccess {
   /** Waits while moves hang (fail point `moveChunkHangAtStep4`). */
   async moveHeld(signal: AbortSignal): Promise<void> {
     await this.state.moves.point?.held(signal);
+  }
+
+  /** Shows a change that this shard leads until something has happened. */
+  coordinating(change: Coordinated, until: Promise<void>): Promise<void> {
+    return this.state.led.during(change, until);
+  }
+
+  /** Waits while databases that move from here hang (fail point `hangBeforeCloningData`). */
+  async cloneHeld(database: string, to: string, signal: AbortSignal): Promise<void> {
+    const { clonePoint } = this.state.led;
+    // Servers look at the point before they wait at it, and count both.
+    if (clonePoint?.enter() === undefined) return;
+    const command = doc(['request', doc(['toShardId', to])]);
+    const change = { desc: 'MovePrimaryCoordinator', namespace: database, command, phase: 'clone' };
+    await this.coordinating(change, clonePoint.held(signal));
   }
 
   /** Waits for running transactions that wrote to a collection. @throws CommandError 24 when they exceed the limit */

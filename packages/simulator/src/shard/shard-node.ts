@@ -57,7 +57,11 @@ export class ShardNode implements CommandNode, BlockedMember {
         handler({ state: transactional(state, participation), request, participation }),
       );
       const { session, transaction } = participation;
-      if (transaction === null || (request.routed ?? state.ownership()) === undefined) return reply;
+      if ((request.routed ?? state.ownership()) === undefined) return reply;
+      // 8.0.10 shows it to clients of a shard with every number of a session.
+      if (transaction === null && session !== null && request.routed === undefined && state.version.atLeast(8, 0))
+        return request.body.has('txnNumber') ? reply.set('readOnly', false) : reply;
+      if (transaction === null) return reply;
       return reply.set('readOnly', session?.running === transaction && transaction.operations.length === 0);
     } catch (error) {
       const { session, transaction } = participation;
@@ -99,6 +103,11 @@ export class ShardNode implements CommandNode, BlockedMember {
     this.#state.moves.point = point ?? null;
   }
 
+  /** Sets the fail point at which databases hang that move from here. */
+  holdClonesAt(point: FailPoint | undefined): void {
+    this.#state.led.clonePoint = point ?? null;
+  }
+
   /** Sets the fail point at which commits hang. */
   holdCommitsAt(point: FailPoint | undefined): void {
     this.#state.commitPoint = point ?? null;
@@ -106,12 +115,13 @@ export class ShardNode implements CommandNode, BlockedMember {
 
   /** Applies a server parameter that limits the shard's data. */
   applyParameter(name: string, value: number): void {
-    const { sessions, cursors, history, ttl } = this.#state;
+    const { catalog, sessions, cursors, history, ttl } = this.#state;
     if (name === 'transactionLifetimeLimitSeconds') sessions.transactionLifetimeMs = value * 1000;
     else if (name === 'cursorTimeoutMillis') cursors.idleMsMax = value;
     else if (name === 'minSnapshotHistoryWindowInSeconds') history.windowSeconds = value;
     else if (name === 'ttlMonitorSleepSecs') ttl.sleepSeconds = value;
     else if (name === 'ttlMonitorEnabled') ttl.enabled = value !== 0;
+    else if (name === 'notablescan') catalog.scans.refused = value !== 0;
   }
 
   /** Stops timers and closes all cursors. */

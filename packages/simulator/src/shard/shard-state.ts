@@ -6,6 +6,7 @@ import { GlobalLock } from './global-lock.js';
 import { RunningBuilds } from './index-spec/running-builds.js';
 import { Interruption } from './interruption.js';
 import { DonatedMoves } from './donated-moves.js';
+import { ShownCoordinators } from './shown-coordinators.js';
 import { Coordinators } from './session/coordinators.js';
 import type { RunningTransaction } from './session/running-transaction.js';
 import { ExclusiveUse } from './session/exclusive-use.js';
@@ -66,6 +67,8 @@ export class ShardState {
   readonly builds = new RunningBuilds(this.interruption);
   readonly coordinators = new Coordinators();
   readonly moves = new DonatedMoves();
+  /** Changes of several shards that hang. */
+  readonly led = new ShownCoordinators();
   readonly openBuckets: OpenBuckets = new OpenBuckets(this);
   readonly ttl: TtlMonitor;
   /** Which documents a shard of a cluster owns now. Undefined where it owns all. */

@@ -71,6 +71,7 @@ const filesOf50 = [
   '41-found-roles',
   '42-found-deviation',
   '43-data-sizes',
+  '44-index-builds',
 ] as const;
 
 /** The files recorded from 8.0.10 by the same scripts, in a folder of their own; what was found since comes last. */
@@ -92,6 +93,7 @@ const filesOf80 = [
   '8.0/15-attributes',
   '8.0/16-found-answers',
   '8.0/17-time-series',
+  '8.0/18-under-way',
 ] as const;
 
 /** All files of the corpus, by name. */

@@ -43,6 +43,7 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '41-found-roles': 82,
   '42-found-deviation': 17,
   '43-data-sizes': 26,
+  '44-index-builds': 28,
   '8.0/01-handshake': 48,
   '8.0/02-catalog': 114,
   '8.0/03-crud': 35,
@@ -60,10 +61,11 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '8.0/15-attributes': 86,
   '8.0/16-found-answers': 93,
   '8.0/17-time-series': 19,
+  '8.0/18-under-way': 237,
 };
 
 /** The same of each release: what the last lines of `npm run conformance` say. */
 export const equalOfRelease: Readonly<Record<RecordedRelease, { readonly equal: number; readonly steps: number }>> = {
-  '5.0': { equal: 4505, steps: 4508 },
-  '8.0': { equal: 1068, steps: 1085 },
+  '5.0': { equal: 4533, steps: 4536 },
+  '8.0': { equal: 1305, steps: 1324 },
 };

@@ -33,6 +33,7 @@ const actsOf80: readonly Act[] = [
   { files: ['8.0/15-attributes'], open: () => openClusterStage('8.0') },
   { files: ['8.0/16-found-answers'], open: () => openFoundStage(false, '8.0') },
   { files: ['8.0/17-time-series'], open: () => openFoundStage(false, '8.0') },
+  { files: ['8.0/18-under-way'], open: () => openFoundStage(false, '8.0') },
 ];
 
 /** All files of the corpus that can be played. */
@@ -73,6 +74,7 @@ export const programme: readonly Act[] = [
       '40-record-order',
       '42-found-deviation',
       '43-data-sizes',
+      '44-index-builds',
     ] as const
   ).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
   ...(['21-found-privileges', '41-found-roles'] as const).map((file) => ({

@@ -3,7 +3,7 @@ import type { Random } from './random.js';
 
 /** A command of a case; a step of the corpus without what was answered. */
 export interface Command extends Pick<Step, 'unordered'> {
-  readonly on: 'router' | 'router1' | 'shard0' | 'shard1';
+  readonly on: 'router' | 'router1' | 'shard0' | 'shard1' | 'config';
   readonly db: string;
   /** The user who asks, in families about access; the others ask clusters that have no users. */
   readonly who?: string;

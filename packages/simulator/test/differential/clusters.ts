@@ -30,7 +30,8 @@ export async function openSimulated(version: ReleaseSeries, { access = false } =
   });
   const [shard0 = '', shard1 = ''] = cluster.shards;
   const [router = '', router1 = ''] = cluster.routers;
-  return nodes({ router, router1, shard0, shard1 }, clusterRoles(cluster), () => cluster.close());
+  const hosts = { router, router1, shard0, shard1, config: cluster.config };
+  return nodes(hosts, clusterRoles(cluster), () => cluster.close());
 }
 
 /** Real servers, and the release series that the simulator has to play. */
@@ -50,14 +51,9 @@ export async function openReal({ access = false } = {}): Promise<RealNodes> {
   });
   const [shard0 = '', shard1 = ''] = cluster.shardIds.map((id) => hostsOf(cluster.shardConnectionString(id))[0] ?? '');
   const [router = '', router1 = router] = hostsOf(cluster.connectionString);
-  const roles = new Map([
-    [router, 'router'],
-    [router1, 'router1'],
-    [shard0, 'shard0'],
-    [shard1, 'shard1'],
-    [await configOf(router, access), 'config'],
-  ]);
-  const opened = await nodes({ router, router1, shard0, shard1 }, roles, async () => {
+  const hosts = { router, router1, shard0, shard1, config: await configOf(router, access) };
+  const roles = new Map(Object.entries(hosts).map(([role, host]) => [host, role]));
+  const opened = await nodes(hosts, roles, async () => {
     await cluster.close();
     folder[Symbol.dispose]();
   });

@@ -58,6 +58,7 @@ export async function movePrimaryCommand(
       .filter(
         ({ namespace }) => catalog.collection(namespace) === undefined && catalog.movedTo(namespace) === undefined,
       );
+  await from.access.cloneHeld(name, to.id, request.signal);
   for (const { namespace } of unsharded()) await from.access.transactionsDone(namespace, lockWaitMs(from.id));
   for (const { namespace, options, indexes } of unsharded()) {
     to.access.ensureCollection(namespace, makeUuid(), options, indexes, true);

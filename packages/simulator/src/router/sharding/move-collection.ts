@@ -11,7 +11,7 @@ import { unsimulated } from '../../node/unsimulated.js';
 import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
 import type { Migration } from './chunk-migration.js';
-import { besideOf, copyAside, ownedDocuments } from './reshard-collection.js';
+import { besideOf, copyAside, held, ownedDocuments } from './reshard-collection.js';
 
 /** The shard key of unsharded collections that are tracked. */
 const trackedKey = ShardKeyPattern.parse(doc(['_id', new Int32(1)]));
@@ -33,6 +33,7 @@ export async function moveCollectionCommand(
   if (from === undefined || facts === undefined)
     throw new CommandError(26, 'NamespaceNotFound', `Namespace ${namespace} does not exist`);
   if (from === to) return new Map();
+  await held(context, { namespace, key: trackedKey.doc, provenance: 'moveCollection' }, request);
   await from.access.transactionsDone(namespace, migration.lockWaitMs(from.id));
   await place(
     context,
@@ -62,6 +63,7 @@ export async function unshardCollectionCommand(
     .find((each) => each !== undefined);
   if (facts === undefined || to === undefined)
     throw new CommandError(26, 'NamespaceNotFound', `Namespace ${namespace} does not exist`);
+  await held(context, { namespace, key: trackedKey.doc, provenance: 'unshardCollection' }, request);
   for (const shard of context.catalog.shards)
     await shard.access.transactionsDone(namespace, migration.lockWaitMs(shard.id));
   const documents = ownedDocuments(context, collection);

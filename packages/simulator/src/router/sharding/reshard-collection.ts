@@ -5,6 +5,7 @@ import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ChunkMap } from '../../config/chunk-map.js';
 import { initialChunks, evenChunks } from '../../config/initial-chunks.js';
 import { ShardKeyPattern } from '../../config/shard-key.js';
+import type { Resharding } from '../../config/reshardings.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, numberOf, requiredText } from '../../node/doc-fields.js';
@@ -31,6 +32,8 @@ export async function reshardCollectionCommand(context: RouterContext, request: 
   const key = ShardKeyPattern.parse(docOrEmpty(body.get('key')));
   refuseOptions(body);
   if (key.equals(collection.key) && !isTrue(body.get('forceRedistribution'))) return new Map();
+  const { namespace } = collection;
+  await held(context, { namespace, key: key.doc, provenance: 'reshardCollection' }, request);
   const uuid = makeUuid();
   const timestamp = context.clock.tick();
   const documents = ownedDocuments(context, collection);
@@ -48,6 +51,12 @@ export async function reshardCollectionCommand(context: RouterContext, request: 
   });
   if (context.version.atLeast(6)) noteResharded(context, collection, key, uuid, body);
   return new Map();
+}
+
+/** Waits while what moves under another UUID hangs. */
+export async function held(context: RouterContext, resharding: Resharding, { signal }: CommandRequest): Promise<void> {
+  const { primary } = context.requireDatabase(databaseOf(resharding.namespace));
+  await context.catalog.reshardings.hold(resharding, context.catalog.shard(primary), signal);
 }
 
 function refuseOptions(body: Doc): void {

@@ -1,4 +1,4 @@
-import { BSONRegExp, BSONSymbol } from 'bson';
+import { BSONRegExp, BSONSymbol, MaxKey } from 'bson';
 import { RawDocument, UndefinedValue, type Doc, type Value } from '../../bson/value.js';
 import { isOperatorDocument } from '../../query/operator-document.js';
 import { expressionBounds } from './expression-bounds.js';
@@ -118,6 +118,8 @@ function operatorBounds(operator: string, value: Value, simple: boolean): readon
       return isComparable(value, simple) ? comparedWith(operator, value) : undefined;
     case '$exists':
       return value === false ? [point(null)] : undefined;
+    case '$type':
+      return value === 'maxKey' ? [point(new MaxKey())] : undefined;
     default:
       return undefined;
   }

@@ -162,7 +162,9 @@ async function dropBuilds(context: CommandContext, collection: Collection, wante
   const { state, request } = context;
   const names = wanted === '*' ? wanted : Array.isArray(wanted) ? wanted : [wanted ?? null];
   const was = collection.listedIndexes.length + state.builds.of(collection).flatMap(({ specs }) => specs).length;
-  const isDropped = await state.builds.drop(collection, names);
+  // Seen on 5.0.7 and 8.0.10; from which release on it is named is not known.
+  const reason = state.version.atLeast(6, 0) ? 'dropIndexes command' : 'operation was interrupted';
+  const isDropped = await state.builds.drop(collection, names, reason);
   state.builds.refuseOther(collection);
   if (isDropped && names !== '*') return new Map<string, Value>([['nIndexesWas', new Int32(was)]]);
   return state.writeBlock.actAs(request.connection, () => dropIndexes(context));

@@ -71,9 +71,10 @@ function operations(context: CommandContext, withIdleSessions = true): Doc[] {
         ['active', false],
       ]),
   );
-  const hasNamespace = state.version.atLeast(6, 0);
-  const builds = state.builds.shown(state.diagnosticHost, new Date(state.now()).toISOString(), hasNamespace);
-  return [runningOperation(context), ...idle, ...state.coordinators.shown, ...movesOf(state), ...builds];
+  const isNewer = state.version.atLeast(6, 0);
+  const builds = state.builds.shown(state.diagnosticHost, new Date(state.now()).toISOString(), isNewer);
+  const led = state.version.atLeast(8, 0) ? state.led.shown : [];
+  return [runningOperation(context), ...idle, ...state.coordinators.shown, ...movesOf(state), ...led, ...builds];
 }
 
 /** Moves of chunks that this shard gives away. Releases before 8.0 were not seen to. */

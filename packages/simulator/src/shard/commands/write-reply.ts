@@ -1,4 +1,4 @@
-import { Int32, Long, ObjectId } from 'bson';
+import { Int32, Long, ObjectId, Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { writeConcernError } from '../write/write-concern.js';
@@ -57,9 +57,15 @@ export function writeReply(context: CommandContext, tally: WriteTally, isUpdate:
 }
 
 /** Adds `electionId` and `opTime` of the last write. */
-function addOpTime(reply: Doc, { state, participation }: CommandContext): void {
-  if (participation.transaction !== null) return;
+function addOpTime(reply: Doc, { state, participation, request }: CommandContext): void {
+  const isInTransaction = participation.transaction !== null;
+  // 8.0.10 shows them to clients of a shard.
+  if (isInTransaction && (request.routed !== undefined || !state.version.atLeast(8, 0))) return;
   reply.set('electionId', ELECTION_ID);
+  if (isInTransaction) {
+    reply.set('opTime', new Timestamp({ t: 0, i: 0 }));
+    return;
+  }
   reply.set(
     'opTime',
     new Map<string, Value>([

@@ -30,6 +30,11 @@ function commandOf(namespace: string, specs: readonly Doc[]): Doc {
   return doc(['createIndexes', collection], ['indexes', [...specs]], ['$db', db]);
 }
 
+/** Without the version, which a client need not send. */
+const asSent = (spec: Doc): Doc => new Map([...spec].filter(([name]) => name !== 'v'));
+
+const flag = (name: string): [string, Value] => [name, false];
+
 /** Index builds that hang at their fail point. All others end at once. */
 export class RunningBuilds {
   /** Fail point of hanging builds (`hangAfterInitializingIndexBuild`). Null where there are no fail points. */
@@ -53,9 +58,9 @@ export class RunningBuilds {
 
   /**
    * The threads that build, as `$currentOp` of 8.0.10 shows them, or that of 5.0.7.
-   * @param hasNamespace whether they have a namespace, as on 8.0.10; on 5.0.7 it is empty
+   * @param isNewer whether as on 8.0.10; on 5.0.7 the namespace is empty, and less is shown
    */
-  shown(host: string, time: string, hasNamespace: boolean): Doc[] {
+  shown(host: string, time: string, isNewer: boolean): Doc[] {
     return [...this.#running.values()]
       .flat()
       .map(({ namespace, number, specs }) =>
@@ -65,12 +70,12 @@ export class RunningBuilds {
           ['desc', `IndexBuildsCoordinatorMongod-${number}`],
           ['active', false],
           ['currentOpTime', time],
-          ['isFromUserConnection', false],
+          ...(isNewer ? [flag('isFromUserConnection')] : []),
           ['opid', new Int32(1_000 + number)],
           ['op', 'command'],
-          ['ns', hasNamespace ? namespace : ''],
-          ['redacted', false],
-          ['command', commandOf(namespace, specs)],
+          ['ns', isNewer ? namespace : ''],
+          ...(isNewer ? [flag('redacted')] : []),
+          ['command', commandOf(namespace, isNewer ? specs : specs.map(asSent))],
         ),
       );
   }
@@ -99,7 +104,8 @@ export class RunningBuilds {
     const held = this.point?.held(end) ?? Promise.resolve();
     const ended = held.then(() => {
       this.#remove(collection, build);
-      if (end.aborted) throw aborted(dropped.signal.aborted ? String(dropped.signal.reason) : 'User write blocking');
+      const reason = dropped.signal.aborted ? String(dropped.signal.reason) : 'User write blocking';
+      if (end.aborted) throw failed(build, collection, reason);
       return finish();
     });
     const { namespace } = collection;
@@ -120,10 +126,10 @@ export class RunningBuilds {
   }
 
   /** Ends the builds of exactly these indexes, or all. @returns whether there were any */
-  async drop(collection: Built, names: readonly Value[] | '*'): Promise<boolean> {
+  async drop(collection: Built, names: readonly Value[] | '*', reason: string): Promise<boolean> {
     const meant = this.of(collection).filter(({ specs }) => names === '*' || specs.every((spec) => isOf(spec, names)));
     for (const build of meant) {
-      build.abort('dropIndexes command');
+      build.abort(reason);
       await build.ended.catch(() => undefined);
     }
     return meant.length > 0;
@@ -168,6 +174,16 @@ export class RunningBuilds {
 
 function isOf(spec: Doc, names: readonly Value[]): boolean {
   return names.includes(spec.get('name') ?? null);
+}
+
+/** As servers say it of a build that had begun. */
+function failed({ namespace, uuid }: RunningBuild, collection: Built, reason: string): CommandError {
+  const which = `Collection ${namespace} ( ${uuidText(collection.uuid.buffer)} )`;
+  return new CommandError(
+    276,
+    'IndexBuildAborted',
+    `Index build failed: ${uuidText(uuid.buffer)}: ${which} :: caused by :: ${reason}`,
+  );
 }
 
 function aborted(reason: string): CommandError {

@@ -33,18 +33,20 @@ export function indexRanges(index: CollectionIndex, bounds: ReadonlyMap<string, 
 /**
  * Everything between two keys of an index, as in `min` and `max` of a find: of hashed fields they are hashes. The end
  * is exclusive even when it is omitted: it is then the last possible key.
+ * @param isOpen whether an omitted end is none
  */
 export function minMaxRange(
   definition: IndexDefinition,
   min: readonly Value[] | undefined,
   max: readonly Value[] | undefined,
+  isOpen: boolean,
 ): KeyRange {
   const { collation } = definition;
   const fields = definition.fields.map((field) => ({ ...field, hashed: false }));
   const end = max ?? fields.map(({ descending }) => (descending ? new MinKey() : new MaxKey()));
   return {
     ...(min === undefined ? {} : { from: keyText(min, fields, collation) }),
-    to: keyText(end, fields, collation),
+    ...(isOpen ? {} : { to: keyText(end, fields, collation) }),
   };
 }
 

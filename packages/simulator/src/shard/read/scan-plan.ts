@@ -4,6 +4,8 @@ import { compareValues } from '../../bson/compare.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
+import { databaseOf } from '../../node/namespace.js';
+import { isInternalDatabase } from '../../node/user-write-block.js';
 import { failure } from '../failure.js';
 import { planFailureText, type QuotedQuery } from './plan-failure.js';
 import type { Collection } from '../storage/collection.js';
@@ -47,7 +49,16 @@ export function planScan(collection: Collection, request: ScanRequest): ScanPlan
   const bounds = collection.options.has('clusteredIndex') ? withoutPoints(usable, request) : usable;
   if (request.hint !== undefined) return hintedScan(collection, request.hint, bounds, request);
   const chosen = bestIndex(collection, bounds, request);
+  if (chosen === undefined) refuseScan(collection, request);
   return chosen === undefined ? naturalScan(collection, 1, request) : indexScan(chosen, bounds, request);
+}
+
+/** @throws CommandError 291 for conditions that no index serves, where servers want one (`notablescan`) */
+function refuseScan(collection: Collection, request: ScanRequest): void {
+  if (!collection.scans.refused || request.filter.size === 0 || isInternalDatabase(databaseOf(collection.namespace)))
+    return;
+  const cause = "No indexed plans available, and running with 'notablescan' 2";
+  throw new CommandError(291, 'NoQueryExecutionPlans', planFailureText(collection, request, cause));
 }
 
 /** An index with a description only leaves the scan to the collection. */
@@ -95,14 +106,18 @@ function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {
       planFailureText(collection, request, 'When using min()/max() a hint of which index to use must be provided'),
     );
   }
-  const { definition } = hintedIndex(collection, request.hint, request);
+  const index = hintedIndex(collection, request.hint, request);
+  const { fields } = index.definition;
+  // Scans of a clustered collection have no bound that nobody has named (server source: handleRIDRangeMinMax).
+  const isOpen = request.max === undefined && index === collection.idIndex && collection.options.has('clusteredIndex');
   const range = minMaxRange(
-    definition,
-    boundValues(collection, request, definition.fields, request.min),
-    boundValues(collection, request, definition.fields, request.max),
+    index.definition,
+    boundValues(collection, request, fields, request.min),
+    boundValues(collection, request, fields, request.max),
+    isOpen,
   );
   if (
-    isEmpty(definition.fields, request) ||
+    (!isOpen && isEmpty(fields, request)) ||
     (range.from !== undefined && range.to !== undefined && range.from >= range.to)
   ) {
     throw new CommandError(
@@ -115,7 +130,7 @@ function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {
       ),
     );
   }
-  return rangesPlan(hintedIndex(collection, request.hint, request), [range], request, request.filter.size === 0);
+  return rangesPlan(index, [range], request, request.filter.size === 0);
 }
 
 /** Whether the bounds are empty. An omitted one is the lowest or highest key. */

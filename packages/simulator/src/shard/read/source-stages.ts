@@ -9,7 +9,7 @@ import type { Collection } from '../storage/collection.js';
 
 /**
  * The documents of a first stage that provides its own. Undefined for other stages.
- * @param routed whether a router asks, which then gets the shard's name; since 8.0 everybody does
+ * @param routed whether a router asks: it gets the name of the shard of a sharded collection, since 8.0 everybody does
  */
 export function sourceStageDocuments(
   state: ShardState,
@@ -66,6 +66,7 @@ function missing(part: string, namespace: string): CommandError {
 /** Index use is not counted here: every index reports none. */
 function indexStatistics(state: ShardState, collection: Collection, routed: boolean): Doc[] {
   const since = new DateTime(BigInt(state.now()));
+  const namesShard = state.version.atLeast(8, 0) || (routed && collection.target.shardKey !== undefined);
   const ready = collection.indexes.map(({ definition }) => ({ spec: definition.spec, building: false }));
   const building = state.builds.of(collection).flatMap(({ specs }) => specs.map((spec) => ({ spec, building: true })));
   return [...ready, ...building].map(
@@ -81,7 +82,7 @@ function indexStatistics(state: ShardState, collection: Collection, routed: bool
             ['since', since],
           ]),
         ],
-        ...(routed || state.version.atLeast(8, 0) ? [['shard', state.options.name] as [string, Value]] : []),
+        ...(namesShard ? [['shard', state.options.name] as [string, Value]] : []),
         ['spec', spec],
         ...(isBuilding ? [['building', true] as [string, Value]] : []),
       ]),

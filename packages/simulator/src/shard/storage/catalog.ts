@@ -33,6 +33,8 @@ export class Catalog {
   readonly #shardKeys: Map<string, readonly string[]>;
   /** Databases that have had a collection since their last drop. */
   readonly #opened: Set<string>;
+  /** Whether reads need an index (`notablescan`). */
+  readonly scans: { refused: boolean };
 
   /**
    * @param base the catalog of the shard, of which this one is a transaction's own view
@@ -49,6 +51,7 @@ export class Catalog {
     this.#views = base === undefined ? new Map<string, View>() : base.#views;
     this.#shardKeys = base === undefined ? new Map<string, readonly string[]>() : base.#shardKeys;
     this.#opened = base === undefined ? new Set<string>() : base.#opened;
+    this.scans = base === undefined ? { refused: false } : base.scans;
   }
 
   /** The catalog as a transaction sees it: with the collections that it has created. */
@@ -139,7 +142,16 @@ export class Catalog {
     const clustered = options.get('clusteredIndex');
     const idSpec = clustered instanceof Map ? clusteredIndexSpec(clustered) : idIndexSpec();
     const idIndex = idIndexDefinition(idSpec, collationSpec instanceof Map ? collationSpec : undefined, collation);
-    const collection = new Collection(namespace, uuid, options, idIndex, collation, createdAt, this.history);
+    const collection = new Collection(
+      namespace,
+      uuid,
+      options,
+      idIndex,
+      collation,
+      createdAt,
+      this.history,
+      this.scans,
+    );
     if (options.get('capped') === true) {
       collection.cap = {
         bytesMax: numberOf(options.get('size')) ?? Infinity,

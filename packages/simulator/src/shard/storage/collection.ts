@@ -46,6 +46,8 @@ export class Collection {
     readonly collation: Collation | undefined,
     createdAt: TimeKey,
     private readonly history: History,
+    /** Whether reads of it need an index (`notablescan`). */
+    readonly scans: { readonly refused: boolean } = { refused: false },
   ) {
     this.idIndex = new CollectionIndex(idIndexDefinition, true, history, createdAt);
     this.minimumVisibleTime = createdAt;
