@@ -321,7 +321,13 @@ export const copyHazards: readonly Hazard[] = [
         symbol: 'probeShard',
         find: 'if (release >= directRoleRelease) await probeRole(client, limited);',
         replace: 'void probeRole;',
-        tests: [instanceTest('cluster/probe-shard.test.ts', 'cannot be read without the role, when it %s')],
+        tests: [
+          instanceTest('cluster/probe-shard.test.ts', 'cannot be read without the role, when it %s'),
+          integrationTest(
+            'contract/direct-shard-role.test.ts',
+            'with auto, the source is read through its router, with a warning that names the role',
+          ),
+        ],
       },
       {
         takesOut: 'the users of the shards that a reverse reads',
@@ -333,6 +339,10 @@ export const copyHazards: readonly Hazard[] = [
           instanceTest(
             'preflight/report-start.test.ts',
             'of a reversible migration checks the users of the shards of the destination if it is %s',
+          ),
+          integrationTest(
+            'contract/direct-shard-role.test.ts',
+            "refuses a reversible migration if the destination's shards lack another privilege of the way back",
           ),
         ],
       },

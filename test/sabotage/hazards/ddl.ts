@@ -336,6 +336,19 @@ export const ddlHazards: readonly Hazard[] = [
         tests: [instanceTest('ddl/ddl-tracker-resharding.test.ts', 'is a sharded collection that gets %s')],
       },
       {
+        takesOut: 'the move that no event names, of a collection that is followed',
+        file: instance('ddl/ddl-tracker.ts'),
+        symbol: 'isMoved',
+        find: 'return keepsKey && (known?.sharding ?? null) === null;',
+        replace: 'return keepsKey && known === null;',
+        tests: [
+          integrationTest(
+            'releases/moved-collections.test.ts',
+            'a collection that servers move is followed to its new shard, there and back; access %s',
+          ),
+        ],
+      },
+      {
         takesOut: 'the second copy of what the catalog showed before its event came',
         file: instance('ddl/ddl-tracker.ts'),
         symbol: 'takeMove',

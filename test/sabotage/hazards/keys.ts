@@ -206,10 +206,11 @@ export const keyHazards: readonly Hazard[] = [
     number: 74,
     hazard:
       'A document whose `_id` is MaxKey is outside of every range given by `min` and `max`: their bounds are ' +
-      'exclusive there',
+      'exclusive there. Where `_id` is the ranged shard key, routers of 8.0 find nothing from MaxKey on',
     handling:
-      'Copy and verifier read a range without an upper bound to its end by a second find for MaxKey alone. Only the ' +
-      'last partition ends at MaxKey.',
+      'Copy and verifier read a range without an upper bound to its end by a second find for MaxKey, by its value. ' +
+      'They leave it out where MaxKey was read before, as of clustered collections. Only the last partition ends at ' +
+      'MaxKey.',
     sabotages: [
       {
         takesOut: 'the second find',
@@ -223,6 +224,32 @@ export const keyHazards: readonly Hazard[] = [
             'every document of a partition is read once, with lost cursors too: %s',
           ),
           integrationTest('cluster/last-id.test.ts', 'a range is read to its last _id, MaxKey included'),
+        ],
+      },
+      {
+        takesOut: 'the value of MaxKey in the second find',
+        file: instance('cluster/range-read.ts'),
+        symbol: 'openIdRange',
+        find: '{ _id: new MaxKey() })',
+        replace: '{ _id: { $gte: new MaxKey() } })',
+        tests: [
+          integrationTest(
+            'cluster/last-id.test.ts',
+            'and where _id is the ranged shard key, of which routers find nothing from MaxKey on (8.0)',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the look whether MaxKey was read, as of clustered collections',
+        file: instance('cluster/range-read.ts'),
+        symbol: 'seen',
+        find: "findValue(last, '_id')?.type === elementType.maxKey",
+        replace: "findValue(last, '_id')?.type === undefined",
+        tests: [
+          integrationTest(
+            'cluster/last-id.test.ts',
+            'of clustered collections, which show MaxKey from a lower bound on, each document is read once',
+          ),
         ],
       },
       {

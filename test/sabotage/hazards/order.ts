@@ -93,6 +93,19 @@ export const orderHazards: readonly Hazard[] = [
         tests: [instanceTest('cluster/balancer.test.ts', 'that is off is busy while %s, by hand too')],
       },
       {
+        takesOut: 'moves of chunks that the operations of their donor show alone',
+        file: instance('cluster/moves-under-way.ts'),
+        symbol: 'movesUnderWay',
+        find: 'if (isAtLeast(cluster.version, 6, 0)) read.push(readOperations(cluster, options));',
+        replace: 'if (isAtLeast(cluster.version, 6, 0)) void readOperations;',
+        tests: [
+          integrationTest(
+            'cluster/move-under-way.test.ts',
+            'a move by hand through %s is noticed while it is under way, and no longer (servers from 8.0)',
+          ),
+        ],
+      },
+      {
         takesOut: 'a start time after moves that no balancer shows',
         file: instance('lifecycle/leader/initialise.ts'),
         symbol: 'takeStart',

@@ -1,6 +1,6 @@
 import { Binary, type Document, MaxKey, type Timestamp } from 'mongodb';
 import { elementType } from '../bson/element-type.js';
-import type { RawValue } from '../bson/scan.js';
+import { findValue, type RawValue } from '../bson/scan.js';
 import { losslessValue } from '../bson/sent-value.js';
 import { classify, CollectionAbsentError } from './failure.js';
 import type { CallOptions, NodeClient, RawBatch, RawCursor } from './node-client.js';
@@ -146,7 +146,8 @@ export type OpenFind = (command: Document, options: CallOptions) => Promise<RawC
 /**
  * Reads a range of a collection in `_id` order. Its bounds are index bounds, so no type is left out as in a filter's
  * comparisons. With `min` alone, servers omit the document whose `_id` is MaxKey (measured on 5.0.7): a second find
- * reads it.
+ * reads it. That one names the value: where `_id` is the ranged shard key, routers of 8.0.10 find nothing from MaxKey on.
+ * Of a clustered collection servers show the document (8.0.10), so that nothing is left to find.
  * @param command a find without sort and bounds
  * @throws as `open`, also from the cursor's `next`
  */
@@ -159,7 +160,7 @@ export async function openIdRange(
   const inOrder = { ...command, hint: { _id: 1 }, sort: { _id: 1 } };
   const last: OpenLast = (call) =>
     open(
-      { ...inOrder, ...matchingAll(command.filter as Document | undefined, { _id: { $gte: new MaxKey() } }) },
+      { ...inOrder, ...matchingAll(command.filter as Document | undefined, { _id: new MaxKey() }) },
       { ...options, ...call },
     );
   if (min?.type === elementType.maxKey) return last(options);
@@ -171,31 +172,37 @@ export async function openIdRange(
 
 type OpenLast = (options: CallOptions) => Promise<RawCursor>;
 
-/** A cursor, followed by another one after its end. */
+/** A cursor, followed by another one after its end, unless it has shown the last `_id` of all. */
 class ContinuedCursor implements RawCursor {
   readonly first: RawBatch;
-  #continued = false;
+  #isWhole = false;
 
   constructor(
     private cursor: RawCursor,
     private readonly openLast: OpenLast,
   ) {
-    this.first = cursor.first;
+    this.first = this.#seen(cursor.first);
   }
 
   get open(): boolean {
-    return this.cursor.open || !this.#continued;
+    return this.cursor.open || !this.#isWhole;
   }
 
   async next(options: CallOptions): Promise<RawBatch> {
-    if (this.cursor.open || this.#continued) return this.cursor.next(options);
+    if (this.cursor.open || this.#isWhole) return this.#seen(await this.cursor.next(options));
     this.cursor = await this.openLast(options);
-    this.#continued = true;
+    this.#isWhole = true;
     return this.cursor.first;
   }
 
   async close(): Promise<void> {
-    this.#continued = true;
+    this.#isWhole = true;
     await this.cursor.close();
+  }
+
+  #seen(batch: RawBatch): RawBatch {
+    const last = batch.documents.at(-1);
+    if (last !== undefined && findValue(last, '_id')?.type === elementType.maxKey) this.#isWhole = true;
+    return batch;
   }
 }
