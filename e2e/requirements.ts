@@ -1,6 +1,6 @@
 import type { ReleaseSeries } from '@convoy/simulator';
 import { backendVersion } from '@convoy/testbed/cluster/server-version';
-import { serversOf } from '@convoy/testbed/cluster/servers-of';
+import { type MigrationSide, serversOf } from '@convoy/testbed/cluster/servers-of';
 
 /** Clusters with users, whose writes can be blocked from 6.0 on. */
 export const guarded = { withUsers: true } as const;
@@ -9,8 +9,8 @@ type Version = readonly [number, number];
 
 /** What a test needs of the servers of both sides, in words that show in its name when it is skipped. */
 export interface Requirement {
-  /** The oldest server version of either side, for example [6, 0]. */
-  version: Version;
+  /** The oldest server version of either side, for example [6, 0]; or of each. */
+  version: Version | Readonly<Record<MigrationSide, Version>>;
   /** Its only release; simulated servers can be of any. */
   release?: ReleaseSeries;
   /** It needs processes of real servers on both sides, for example to freeze one of them. */
@@ -34,7 +34,9 @@ const isSimulated = sides.every((side) => serversOf(side).kind === 'simulator');
 export function needs(requirement: Requirement): { skip: boolean } {
   const { version, release, real = false, inFull = false } = requirement;
   if ((inFull && !isFullRun) || (real && !isReal)) return { skip: true };
-  const isOld = present.some((one) => isBelow(one, version));
+  const isOld = sides.some((side, index) =>
+    isBelow(present[index] ?? [], 'source' in version ? version[side] : version),
+  );
   const isOther = release !== undefined && !isSimulated && present.some(([a, b]) => `${a}.${b}` !== release);
   return { skip: isOld || isOther };
 }

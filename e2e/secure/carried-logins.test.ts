@@ -60,7 +60,7 @@ async function admitted({ connectionString }: TestCluster, robotFile: string): P
 
 test.skipIf(!hasOpenssl)(
   'users log in on the destination with their certificates, and from the addresses that they and their roles may ' +
-    '(openssl, real servers from 8.0)',
+    '(openssl, real servers, a destination from 8.0)',
   needs(realTls),
   async () => {
     using certificates = new Certificates();

@@ -8,8 +8,8 @@ import type { TestCluster, TestTls } from '@convoy/testbed/cluster/test-cluster'
 import { TestAuthority } from '../../packages/api/test/unit/http/test-authority.js';
 import { eachShard } from '../shards.js';
 
-/** What tests of TLS need. */
-export const realTls = { version: [8, 0], real: true } as const;
+/** What tests of TLS need; a source may be older. */
+export const realTls = { version: { source: [5, 0], destination: [8, 0] }, real: true } as const;
 
 /** The client's certificate has another organisation than those of servers. */
 const clientName = '/O=Example/OU=migration/CN=convoy';

@@ -17,7 +17,7 @@ test.skipIf(!hasOpenssl).each([
   ['a client certificate, and users of the shards', 'direct', byCertificate, { shards }],
 ] as const)(
   'a cluster with a private authority, where all servers require TLS and a client certificate, is migrated by %s; ' +
-    'access %s (openssl, real servers from 8.0)',
+    'access %s (openssl, real servers, a destination from 8.0)',
   needs(realTls),
   async (_login, sourceAccess, login, more) => {
     using certificates = new Certificates();
@@ -37,7 +37,7 @@ test.skipIf(!hasOpenssl).each([
 );
 
 test.skipIf(!hasOpenssl)(
-  'replica sets with TLS and a key file are migrated by a client certificate (openssl, real servers from 8.0)',
+  'replica sets with TLS and a key file are migrated by a client certificate (openssl, real servers, a destination from 8.0)',
   needs(realTls),
   async () => {
     using certificates = new Certificates();
@@ -55,7 +55,7 @@ test.skipIf(!hasOpenssl)(
 
 test.skipIf(!hasOpenssl)(
   'shards whose certificates lack the names that the cluster lists are read through the router, or refused by name ' +
-    '(openssl, real servers from 8.0)',
+    '(openssl, real servers, a destination from 8.0)',
   needs(realTls),
   async () => {
     using certificates = new Certificates();

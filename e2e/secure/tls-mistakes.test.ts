@@ -112,14 +112,7 @@ describe.skipIf(skip)('TLS and logins of real servers from 8.0 (openssl)', () =>
   beforeAll(async () => {
     const certificates = new Certificates();
     const tls = certificates.strict;
-    const cluster = await startTestCluster({
-      name: 'secure',
-      side: 'source',
-      topology: { shards: 1 },
-      withUsers: true,
-      tls,
-      folder,
-    });
+    const cluster = await startTestCluster({ name: 'secure', topology: { shards: 1 }, withUsers: true, tls, folder });
     const expired = certificates.authority.issueTogether('expired-server', { names: 'IP:127.0.0.1', days: -1 });
     const relay = await startRelay(expired, new URL(cluster.connectionString).host, tls);
     await using root = new MongoClient(cluster.connectionStringOf('root'));

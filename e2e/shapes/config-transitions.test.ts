@@ -3,7 +3,7 @@ import type { ContractClient } from '@convoy/api/client/contract-client';
 import { patience_ms } from '../../test/patience.js';
 import { Clusters, defaultStart, untilCanCommit } from '../fleet.js';
 import { needs } from '../requirements.js';
-import { countOn, orders, real80, twoShards } from './real-shapes.js';
+import { countOn, lacksShape, orders, real80, twoShards } from './real-shapes.js';
 
 const often = { catalogInterval_seconds: 1 } as const;
 
@@ -46,10 +46,10 @@ test(
   },
 );
 
-test.each(['source', 'destination'] as const)(
+test.for(['source', 'destination'] as const)(
   'the config server of the %s becomes a shard, which ends a migration by name (real servers from 8.0)',
-  needs(real80),
-  async (side) => {
+  async (side, { skip }) => {
+    skip(lacksShape(side));
     await using clusters = await Clusters.little(twoShards);
     await using instance = await clusters.startLoneInstanceHere({ ...often, sourceAccess: 'direct' });
     await instance.client.start(defaultStart);
@@ -79,11 +79,11 @@ test.each(['direct', 'router'])(
   },
 );
 
-test.each(['source', 'destination'] as const)(
+test.for(['source', 'destination'] as const)(
   'the config server of the %s is a shard with data and begins to become a dedicated one: the migration ends first ' +
     '(real servers from 8.0)',
-  needs(real80),
-  async (side) => {
+  async (side, { skip }) => {
+    skip(lacksShape(side));
     await using clusters = await Clusters.loaded({ ...twoShards, configShards: [side] }, orders);
     await using instance = await clusters.startLoneInstanceHere({ ...often, sourceAccess: 'direct' });
     await instance.client.start(defaultStart);

@@ -1,10 +1,12 @@
 import type { MongoClient, UUID } from 'mongodb';
 import { expect, test } from 'vitest';
 import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
+import { moveQuickly } from '@convoy/testbed/cluster/move-quickly';
 import { patience_ms } from '../../test/patience.js';
 import { Clusters, defaultStart, untilCanCommit } from '../fleet.js';
 import { needs } from '../requirements.js';
-import { countOn, moveQuickly, onConfigServer, real80, shardOf, twoShards } from './real-shapes.js';
+import { Workload } from '../workload.js';
+import { countOn, onConfigServer, orders, real80, real80Destination, shardOf, twoShards } from './real-shapes.js';
 
 const documents = 100;
 /** One for each change that a user makes to a collection off its primary shard. */
@@ -177,9 +179,35 @@ test.each(['before', 'during', 'on the former source before'])(
 );
 
 test(
+  'collections of the destination that move while changes are applied get all of them ' +
+    '(real servers, a destination from 8.0)',
+  { ...needs(real80Destination), timeout: needsLong.timeout },
+  async () => {
+    await using clusters = await Clusters.loaded(twoShards, orders);
+    const { source, destination } = clusters.clients;
+    await moveQuickly(clusters.destination);
+    await source.db('admin').command({ enableSharding: 'shop', primaryShard: 'shard0' });
+    const shop = source.db('shop');
+    for (const name of ['written', 'renewed']) await shop.collection<Item>(name).insertMany(items());
+    await using fleet = await clusters.startFleetHere({ sourceAccess: 'direct' });
+    await fleet.coordinator.client.start(defaultStart);
+    await untilCanCommit(fleet.coordinator.client);
+    const databases = destination.db('config').collection<{ _id: string; primary: string }>('databases');
+    const toShard = (await databases.findOne({ _id: 'shop' }))?.primary === 'shard0' ? 'shard1' : 'shard0';
+    await using workload = Workload.start(source, orders);
+    await move(destination, ['written', 'renewed'], toShard);
+    await shop.collection<Item>('written').updateMany({ _id: { $lt: 50 } }, { $inc: { n: 1 } });
+    await shop.collection<Item>('written').createIndexes([{ key: { n: 1 } }]);
+    await shop.collection('renewed').drop();
+    await shop.collection<Item>('renewed').insertMany(items().slice(1));
+    await clusters.cutOver(fleet.coordinator.client, workload);
+  },
+);
+
+test(
   'somebody moves a collection of the destination and renames it on the source: the commit opens nothing, by name ' +
-    '(real servers from 8.0)',
-  needsLong,
+    '(real servers, a destination from 8.0)',
+  { ...needs(real80Destination), timeout: needsLong.timeout },
   async () => {
     await using clusters = await Clusters.start(twoShards);
     const { source, destination } = clusters.clients;

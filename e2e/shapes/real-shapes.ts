@@ -1,9 +1,19 @@
 import { MongoClient, type Document, type UUID } from 'mongodb';
+import type { MigrationSide } from '@convoy/testbed/cluster/servers-of';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
-import { isFullRun } from '../requirements.js';
+import { isFullRun, needs } from '../requirements.js';
 
 /** What these tests need: shapes that servers have from 8.0 on, and that the simulator knows in part. */
 export const real80 = { version: [8, 0], real: true } as const;
+
+/** The same for a shape of the destination alone, whose source may be older. */
+export const real80Destination = { version: { source: [5, 0], destination: [8, 0] }, real: true } as const;
+
+/** Whether a test of a shape of one side is skipped: only that side needs servers that have it. */
+export function lacksShape(side: MigrationSide): boolean {
+  return needs(side === 'source' ? real80 : real80Destination).skip;
+}
+
 export const twoShards = { source: { shards: 2 }, destination: { shards: 2 } };
 /** Documents of the large collection. */
 export const orders = isFullRun ? 5_000 : 500;
@@ -12,18 +22,6 @@ export const orders = isFullRun ? 5_000 : 500;
 export async function onConfigServer(cluster: TestCluster, command: Document): Promise<Document> {
   await using client = new MongoClient(cluster.configConnectionString ?? '');
   return await client.db('admin').command(command);
-}
-
-/**
- * Moves of unsharded collections take five minutes at least, so that transactions end before, and wait for thirty
- * seconds before they look how far they are; here nothing is to be waited for.
- */
-export async function moveQuickly(cluster: TestCluster): Promise<void> {
-  const waits = {
-    reshardingMinimumOperationDurationMillis: 0,
-    reshardingDelayBeforeRemainingOperationTimeQueryMillis: 0,
-  };
-  for (const [name, value] of Object.entries(waits)) await onConfigServer(cluster, { setParameter: 1, [name]: value });
 }
 
 /** How many documents of a collection a shard itself has. */

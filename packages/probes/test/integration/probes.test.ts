@@ -1,5 +1,6 @@
 import { type ReleaseSeries, ServerVersion } from '@convoy/simulator/internal/node/server-version';
-import { backendVersion } from '@convoy/testbed/cluster/server-version';
+import { serversFor } from '@convoy/testbed/cluster/server-version';
+import type { Servers } from '@convoy/testbed/cluster/servers-of';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testSeed } from '../../../../test/seed.js';
 import { allProbes } from '../../src/all-probes.js';
@@ -36,15 +37,16 @@ function expectReasons({ findings, isInTime, left }: ProbeReport): void {
 
 /** A cluster of a release, and the probes that run on it. */
 interface Stage extends Required<ProbedOptions> {
-  readonly backend: Probed['backend'];
+  readonly backend: Servers['kind'];
   readonly probes: readonly Probe[];
 }
 
-/** The release of the real servers, if there are any. */
-const realRelease = process.env['MONGO_BIN'] ? (await backendVersion()).slice(0, 2).join('.') : null;
+/** What the clusters of each release are started from. */
+const backends = new Map<ReleaseSeries, Stage['backend']>();
+for (const release of releases) backends.set(release, (await serversFor(release)).kind);
 
 function stage(release: ReleaseSeries, topology: Reached['topology'], withUsers: boolean, probes = allProbes): Stage {
-  return { release, topology, withUsers, backend: release === realRelease ? 'binaries' : 'simulator', probes };
+  return { release, topology, withUsers, backend: backends.get(release) ?? 'simulator', probes };
 }
 
 const sampleEvery = 4;
@@ -55,7 +57,7 @@ const sampleEvery = 4;
  * with users and without.
  */
 const stages: readonly Stage[] = releases.flatMap((release, index) => {
-  const isFull = process.env['CONVOY_TEST_FULL'] === '1' || release === realRelease;
+  const isFull = process.env['CONVOY_TEST_FULL'] === '1' || backends.get(release) !== 'simulator';
   const ofSets = allProbes.filter(({ topology }) => topology === 'replicaSet');
   const previous = releases[index - 1];
   const isBetween = previous !== undefined && index < releases.length - 1;

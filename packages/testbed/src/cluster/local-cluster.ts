@@ -17,7 +17,7 @@ import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 /** A cluster for a test that runs in the same process as the tested code. */
 export interface LocalClusterOptions extends Pick<
   TestClusterOptions,
-  'side' | 'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'release' | 'configShard' | 'tls'
+  'side' | 'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'members' | 'release' | 'configShard' | 'tls'
 > {
   /** Interval of no-op oplog entries of idle simulated shards, in milliseconds; real ones write one every second. */
   readonly noopInterval_ms?: number;
@@ -36,11 +36,12 @@ export type LocalCluster = Pick<
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   const servers = await serversFor(options.release, options.side);
   if (servers.kind === 'simulator') return simulate(options);
-  const { topology, oplogBytes, withUsers = false, routers, configShard = false, tls } = options;
+  const { topology, oplogBytes, withUsers = false, routers, members, configShard = false, tls } = options;
   const folder = ScratchFolder.create('servers');
   const more = {
     ...(oplogBytes !== undefined && { oplogBytes }),
     ...(routers !== undefined && { routers }),
+    ...(members !== undefined && { members }),
     ...(tls !== undefined && { tls }),
   };
   const wanted = { name: 'servers', topology, withUsers, folder, configShard, ...more };

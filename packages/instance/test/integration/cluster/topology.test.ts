@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { backendVersion } from '@convoy/testbed/cluster/server-version';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
-import { readBalancer, restoreBalancer, stopBalancer } from '../../../src/cluster/balancer.js';
+import { isAutoMergerOff, readBalancer, restoreBalancer, stopBalancer } from '../../../src/cluster/balancer.js';
 import { appendNote, currentTime, operationTimes } from '../../../src/cluster/cluster-time.js';
 import { classify } from '../../../src/cluster/failure.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
@@ -34,6 +34,24 @@ describe('a sharded cluster', () => {
     expect(await readBalancer(cluster, { signal })).toMatchObject({ enabled: false, busy: false, moves: [] });
     await restoreBalancer(cluster, before, { signal });
     expect((await readBalancer(cluster, { signal }))?.enabled).toBe(true);
+  });
+
+  test('keeps the AutoMerger off where somebody has turned it off, which the balancer would turn on', async () => {
+    await using servers = await SplitCluster.start({ direct: false, release: '8.0' });
+    const { cluster, signal } = servers;
+    const isOff = (): Promise<boolean> => isAutoMergerOff(cluster, { signal });
+    await servers.admin({ balancerStart: 1 });
+    expect(await isOff()).toBe(false);
+    const off = { q: { _id: 'automerge' }, u: { $set: { enabled: false } }, upsert: true };
+    const writeConcern = { w: 'majority' };
+    await cluster.router.command('config', { update: 'settings', updates: [off], writeConcern }, { signal });
+    const autoMergerOff = await isOff();
+    const before = await stopBalancer(cluster, { signal, poll_ms: 10 });
+    if (before === null) throw new Error('a sharded cluster has a balancer');
+    await restoreBalancer(cluster, { ...before, autoMergerOff }, { signal });
+    expect([autoMergerOff, await isOff()]).toEqual([true, true]);
+    await restoreBalancer(cluster, before, { signal });
+    expect(await isOff()).toBe(false);
   });
 });
 

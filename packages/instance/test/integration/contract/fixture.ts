@@ -44,6 +44,8 @@ export class Side {
     readonly shopper: MongoClient,
     private readonly shape: Shape,
     private readonly stop: () => Promise<void>,
+    /** Of the config server of a sharded cluster of real servers. */
+    readonly configConnectionString?: string,
   ) {}
 
   static async open(options: LocalClusterOptions & { topology: Shape }): Promise<Side> {
@@ -52,7 +54,8 @@ export class Side {
     const client = await new MongoClient(servers.connectionStringOf('root')).connect();
     const shopper =
       withUsers === true ? await new MongoClient(servers.connectionStringOf('shopper')).connect() : client;
-    return new Side(servers.connectionString, client, shopper, topology, () => servers.close());
+    const close = (): Promise<void> => servers.close();
+    return new Side(servers.connectionString, client, shopper, topology, close, servers.configConnectionString);
   }
 
   /** Wraps servers that run already, without users. */

@@ -1,10 +1,16 @@
 import { compareClusters } from '@convoy/cli/demo/compare';
 import type { MongoServerError } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Fixture, type Shape, type Side } from '../contract/fixture.js';
+import { Fixture, readsShards, type Shape, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 
-const shapes: Shape[] = ['replicaSet', { shards: 2 }];
+const throughRouter = { sourceAccess: 'router' };
+/** The shape of both clusters, and how the source is read. */
+const ways: readonly (readonly [string, Shape, object])[] = [
+  ['replica sets', 'replicaSet', throughRouter],
+  ['shards, read through the router', { shards: 2 }, throughRouter],
+  ['shards, read directly', { shards: 2 }, readsShards],
+];
 const releases = { cluster0: '8.0', cluster1: '8.0', withUsers: true } as const;
 /** For the writes of the test itself. */
 const writeConcern = { w: 1 };
@@ -38,7 +44,7 @@ function codeOfLongRead({ shopper }: Side): Promise<unknown> {
   );
 }
 
-describe.each(shapes)('of clusters of the shape %j', (shape) => {
+describe.each(ways)('of %s', (_way, shape, settings) => {
   it.each([
     ['a write concern that no set can satisfy', { w: 3 }],
     ['a write concern with a time limit', { w: 'majority', wtimeout: 1 }],
@@ -50,7 +56,7 @@ describe.each(shapes)('of clusters of the shape %j', (shape) => {
         .db('admin')
         .command({ setDefaultRWConcern: 1, defaultWriteConcern, defaultReadConcern: { level: 'available' } });
     }
-    await using instance = await fixture.startInstance({ sourceAccess: 'router' });
+    await using instance = await fixture.startInstance(settings);
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
     const shop = fixture.cluster0.client.db('shop');
@@ -74,7 +80,7 @@ describe.each(shapes)('of clusters of the shape %j', (shape) => {
     // A router reads the parameter anew every 30 s.
     await expect.poll(() => codeOfLongRead(fixture.cluster0)).toBe(50);
     const documentFilter = [{ database: 'shop', collection: 'orders', filter: { n: { $lt: 0 } } }];
-    await using instance = await fixture.startInstance({ sourceAccess: 'router' });
+    await using instance = await fixture.startInstance(settings);
     await instance.accepted('start', startBody({ documentFilter }));
     await instance.untilCanCommit();
     await shop.collection<{ _id: number }>('whole').deleteMany({ _id: { $lt: 9 } });

@@ -1,4 +1,5 @@
-import { startWholeCluster } from '@convoy/simulator/internal/cluster/cluster';
+import { configShardId } from '@convoy/testbed/cluster/access-control';
+import type { MigrationSide } from '@convoy/testbed/cluster/servers-of';
 import { expect, it } from 'vitest';
 import { Fixture, Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
@@ -7,14 +8,8 @@ import { sampled } from '../../../../../test/seed.js';
 
 const shape = { shards: 2 } as const;
 const documents = 400;
-
-/** A cluster of two shards. @param config one of them is the config server */
-async function startSide(config: boolean): Promise<Side> {
-  const cluster = await startWholeCluster({ shards: config ? 1 : 2, version: '8.0', noopIntervalMs: 100 });
-  const side = await Side.around(cluster.connectionString, shape, () => cluster.close());
-  if (config) await side.client.db('admin').command({ transitionFromDedicatedConfigServer: 1 });
-  return side;
-}
+/** Idle simulated shards write often, so that streams need not wait. */
+const noopInterval_ms = 100;
 
 const directions = [
   ['from a cluster whose config server is a shard', true, false],
@@ -24,10 +19,12 @@ const directions = [
 it.each(sampled(directions))(
   'a migration %s moves the data of its shards, including the config server, and no internal data',
   async (_, source, destination) => {
-    await using fixture = new Fixture(await startSide(source), await startSide(destination));
+    const open = (side: MigrationSide, configShard: boolean): Promise<Side> =>
+      Side.open({ side, topology: shape, release: '8.0', configShard, noopInterval_ms });
+    await using fixture = new Fixture(await open('source', source), await open('destination', destination));
     const { cluster0, cluster1 } = fixture;
     const [shop, admin] = [cluster0.client.db('shop'), cluster0.client.db('admin')];
-    await admin.command({ enableSharding: 'whole', primaryShard: source ? 'config' : 'shard1' });
+    await admin.command({ enableSharding: 'whole', primaryShard: source ? configShardId : 'shard1' });
     await admin.command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
     const orders = shop.collection<{ _id: number; n: number }>('orders');
     await orders.insertMany(Array.from({ length: documents }, (__, _id) => ({ _id, n: 0 })));

@@ -1,6 +1,6 @@
-import { startWholeCluster } from '@convoy/simulator/internal/cluster/cluster';
+import { moveQuickly } from '@convoy/testbed/cluster/move-quickly';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Fixture, Side } from '../contract/fixture.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { endsEqual } from './ends-equal.js';
 import { sampled } from '../../../../../test/seed.js';
@@ -10,13 +10,9 @@ const documents = 200;
 
 let fixture: Fixture;
 
-async function startSide(): Promise<Side> {
-  const cluster = await startWholeCluster({ ...shape, version: '8.0', noopIntervalMs: 100 });
-  return Side.around(cluster.connectionString, shape, () => cluster.close());
-}
-
 beforeAll(async () => {
-  fixture = new Fixture(await startSide(), await startSide());
+  fixture = await Fixture.open(shape, shape, { cluster0: '8.0', cluster1: '8.0' });
+  await moveQuickly(fixture.cluster0);
 });
 afterAll(() => fixture.close());
 

@@ -3,6 +3,7 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Progress } from '@convoy/api/contract/progress';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { type LocalCluster, startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
+import { moveQuickly } from '@convoy/testbed/cluster/move-quickly';
 import { type Document, MongoClient } from 'mongodb';
 import { expect } from 'vitest';
 import { systemClock } from '../../../src/async/clock.js';
@@ -50,16 +51,9 @@ export class EmbeddedMigration implements AsyncDisposable {
     return new EmbeddedMigration(clusters, flags);
   }
 
-  /**
-   * Real servers wait for minutes before they move a collection, so that transactions end before, and for half a minute
-   * before they look how far they are. Those of the source do not any more.
-   */
-  async moveQuickly(): Promise<void> {
-    const { configConnectionString } = this.clusters[0];
-    if (configConnectionString === undefined) return;
-    await using config = new MongoClient(configConnectionString);
-    for (const wait of ['MinimumOperationDurationMillis', 'DelayBeforeRemainingOperationTimeQueryMillis'])
-      await config.db('admin').command({ setParameter: 1, [`resharding${wait}`]: 0 });
+  /** Lets the source move collections without waiting. */
+  moveQuickly(): Promise<void> {
+    return moveQuickly(this.clusters[0]);
   }
 
   /** A client of a shard of the source, or of its config server, where it has access of its own. */

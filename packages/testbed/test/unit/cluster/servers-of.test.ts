@@ -14,7 +14,7 @@ it.each([
     { MONGO_BIN_SOURCE: '/bin-5', MONGO_BIN_DESTINATION: '/bin-8' },
     { kind: 'binaries', folder: '/bin-5' },
     bin,
-    simulator,
+    bin,
   ],
   [
     "a side's own image wins over the folder of all",
@@ -23,7 +23,8 @@ it.each([
     bin,
     bin,
   ],
-  ['one real side', { MONGO_BIN_DESTINATION: '/bin-8' }, simulator, bin, simulator],
+  ['a real destination', { MONGO_BIN_DESTINATION: '/bin-8' }, simulator, bin, bin],
+  ['a real source', { MONGO_BIN_SOURCE: '/bin-8' }, bin, simulator, bin],
 ])('%s', (_, environment, source, destination, other) => {
   expect(serversOf('source', environment)).toEqual(source);
   expect(serversOf('destination', environment)).toEqual(destination);
