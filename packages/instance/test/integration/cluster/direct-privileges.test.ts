@@ -36,9 +36,11 @@ test('a shard whose user may not read by UUID is not read directly, and the priv
 
   const open = () =>
     openCluster('cluster0', servers.connectionString, { direct: true, shardCredentials: reader, signal });
+  // Not for the role that 8.0 wants besides, which the same advice names.
+  const forItsPrivilege = /cannot be read directly: (?!its user lacks the role).*useUUID on the cluster/;
   await expect(open()).rejects.toMatchObject({
     error: 'shardsNotReachable',
-    errorDescription: expect.stringContaining('useUUID on the cluster') as string,
+    errorDescription: expect.stringMatching(forItsPrivilege) as string,
   });
   await expect(openCluster('cluster0', asReader.href, { direct: false, signal })).rejects.toMatchObject({
     error: 'permissionMissing',
