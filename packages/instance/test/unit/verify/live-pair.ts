@@ -1,4 +1,4 @@
-import { BSON, type Document, Long, Timestamp } from 'mongodb';
+import { BSON, type Document, MaxKey, Long, Timestamp } from 'mongodb';
 import type { Clock } from '../../../src/async/clock.js';
 import type {
   CallOptions,
@@ -108,9 +108,12 @@ class LiveClient implements NodeClient {
     await Promise.resolve();
     signal.throwIfAborted();
     this.pair.called();
-    const { $in, $gte } = (command['filter'] as { _id?: { $in?: number[]; $gte?: unknown } } | undefined)?._id ?? {};
-    if ($gte !== undefined) return new LiveCursor(() => null, { batch: this.#batch([]), open: false });
-    if ($in !== undefined) return new LiveCursor(() => null, { batch: this.#batch($in.map(Number)), open: false });
+    const { _id } = (command['filter'] as { _id?: { $in?: number[] } } | undefined) ?? {};
+    if (_id instanceof MaxKey) return new LiveCursor(() => null, { batch: this.#batch([]), open: false });
+    if (_id?.$in !== undefined) {
+      const batch = this.#batch(_id.$in.map(Number));
+      return new LiveCursor(() => null, { batch, open: false });
+    }
     const bound = (side: 'min' | 'max') => (command[side] as { _id: number } | undefined)?._id;
     let at = bound('min') ?? 0;
     const end = bound('max') ?? this.values.length;

@@ -1,4 +1,4 @@
-import { BSON, type Document } from 'mongodb';
+import { BSON, type Document, MaxKey } from 'mongodb';
 import type { Clock } from '../../../../src/async/clock.js';
 import { timeOf, timestampOf } from '../../../../src/cluster/cluster-time.js';
 import type {
@@ -86,18 +86,18 @@ export class LiveClient implements NodeClient {
     const called = () => this.#called(signal);
     await called();
     if (command['aggregate'] !== undefined) return new LiveStream(this.way, command);
-    const { $in, $gte } = (command['filter'] as { _id?: { $in?: number[]; $gte?: unknown } } | undefined)?._id ?? {};
-    if ($gte !== undefined)
+    const { _id } = (command['filter'] as { _id?: { $in?: number[] } } | undefined) ?? {};
+    if (_id instanceof MaxKey)
       return {
         first: this.way.side.batchOf([]),
         open: false,
         next: () => Promise.reject(new Error('the cursor is used up')),
         close,
       };
-    if ($in === undefined) return new LiveRange(this.way, command, called);
-    this.way.side.keysLookedUp += $in.length;
+    if (_id?.$in === undefined) return new LiveRange(this.way, command, called);
+    this.way.side.keysLookedUp += _id.$in.length;
     return {
-      first: this.way.side.batchOf($in.map(Number)),
+      first: this.way.side.batchOf(_id.$in.map(Number)),
       open: false,
       next: () => Promise.reject(new Error('the cursor is used up')),
       close,
