@@ -7,7 +7,7 @@ import type { CollectionPlan } from './destination-plan.js';
 import { betweenBuilds, BuildsUnderWay, untilBuilt, watchedBuild } from './index-builds.js';
 import { neededIndex, type SkippedIndex, skippedIndexOf } from './index-plan.js';
 import { buildSpecification, TTL_OFF_SECONDS } from './index-spec.js';
-import { withoutFields, canonicalText, namespaceOf } from './namespace.js';
+import { withoutFields, canonicalText, sameDocument } from './namespace.js';
 import { presentIndexes, type PresentIndexes } from './read-indexes.js';
 
 /** The cluster on which indexes are built, and the caller's limits. */
@@ -138,7 +138,7 @@ export async function sendCreateIndexes(
     await confirm();
     for (const command of commands) {
       const sent = (options: CallOptions) => client.command(database, { ...command, ...quorum }, options);
-      await watchedBuild(builds, namespaceOf(plan.entry), signal, sent, isBuilding);
+      await watchedBuild(builds, shownName(plan.entry), signal, sent, isBuilding);
     }
   };
   await builds.during({ cluster: 'destination', database, name, indexes: names }, async () => {
@@ -165,19 +165,25 @@ function createCommands({ entry, options }: CollectionPlan, indexes: readonly Do
       createIndexes: entry.name,
       indexes: raw.map((index) => buildSpecification(index, options.collation, now_seconds)),
     },
-    { createIndexes: userName(entry.name), indexes: written.map(writtenIndex) },
+    { createIndexes: userName(entry.name), indexes: written.map((index) => writtenIndex(index, options.collation)) },
   ].filter((command) => command.indexes.length > 0);
 }
 
-/** What the user wrote, by attribute. */
+/** What the user wrote, by attribute; the index says itself what it is compared by, and whether it is hidden. */
 function writtenOf({ originalSpec }: Document): Document {
-  return withoutFields(Object.fromEntries(originalSpec as Map<string, unknown>), 'v', 'hidden');
+  return withoutFields(Object.fromEntries(originalSpec as Map<string, unknown>), 'v', 'hidden', 'collation');
 }
 
-/** What the user wrote, but visible or hidden as the index is to be now. */
-function writtenIndex({ originalSpec, hidden }: Document): Document {
+/**
+ * What the user wrote, but visible or hidden as the index is to be now. Servers keep the collection's collation with
+ * it, and refuse any beside a filter (8.0.10: 85); without it, an index has the simple one, and must say so.
+ */
+function writtenIndex({ originalSpec, hidden, collation }: Document, ofCollection: unknown): Document {
   const written = new Map(originalSpec as Map<string, unknown>);
   written.delete('hidden');
+  written.delete('collation');
+  if (!sameDocument({ collation: collation as unknown }, { collation: ofCollection }))
+    written.set('collation', collation ?? { locale: 'simple' });
   return hidden === true ? written.set('hidden', true) : written;
 }
 
@@ -262,7 +268,7 @@ function refusalOf(plan: CollectionPlan, refused: readonly Pick<Refusal, 'index'
 
 function skippedIndex(plan: CollectionPlan, temporary: Document, failure: unknown): SkippedIndex {
   const final = plan.indexes.find((index) => index.temporary === temporary)?.final ?? temporary;
-  const collection = { uuid: plan.entry.uuid, namespace: namespaceOf(plan.sourceNamespace) };
+  const collection = { uuid: plan.entry.uuid, namespace: shownName(plan.sourceNamespace) };
   return skippedIndexOf(collection, final, 'absent', failure);
 }
 
@@ -313,7 +319,11 @@ function differentIndex(namespace: string, name: string): ConvoyError {
  */
 export function isBuiltAs(a: Document, b: Document): boolean {
   if (a.originalSpec !== undefined && b.originalSpec !== undefined)
-    return isBuiltAs(writtenOf(a), writtenOf(b)) && (a.hidden === true) === (b.hidden === true);
+    return (
+      isBuiltAs(writtenOf(a), writtenOf(b)) &&
+      (a.hidden === true) === (b.hidden === true) &&
+      sameDocument({ collation: a.collation as unknown }, { collation: b.collation as unknown })
+    );
   const rest = (index: Document): string => canonicalText(withoutFields(index, 'expireAfterSeconds', 'originalSpec'));
   return (a.expireAfterSeconds === undefined) === (b.expireAfterSeconds === undefined) && rest(a) === rest(b);
 }

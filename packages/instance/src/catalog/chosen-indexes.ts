@@ -3,6 +3,7 @@ import type { Document } from 'mongodb';
 import { isIdKey, supportingIndex } from './index-plan.js';
 import { indexObstacle, isIdIndex, portableIndex } from './index-spec.js';
 import { nameSome } from './name-some.js';
+import { shownName } from '../cluster/time-series.js';
 import { type CatalogEntry, type InconsistentIndex, namespaceOf } from './namespace.js';
 import type { CatalogReport } from './read-catalog.js';
 
@@ -55,7 +56,7 @@ function chosenConflicts(
 ): ChosenIndex[] {
   if (indexConflicts === 'refuse') return [];
   const chosen = conflicts
-    .filter(({ namespace }) => namespace === namespaceOf(entry))
+    .filter(({ namespace }) => namespace === shownName(entry))
     .map((conflict) => ({
       conflict,
       index: conflict.index,
@@ -118,7 +119,7 @@ function skippedObstacles(entry: CatalogEntry, { indexFailures }: IndexChoices):
     const obstacle = isIdIndex(index) ? null : indexObstacle(index);
     if (obstacle === null) return [];
     const description = `skipped: ${obstacle}`;
-    return [{ namespace: namespaceOf(entry), index: String(index.name), chosen: null, description, refusal: null }];
+    return [{ namespace: shownName(entry), index: String(index.name), chosen: null, description, refusal: null }];
   });
 }
 

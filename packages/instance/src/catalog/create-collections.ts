@@ -232,13 +232,13 @@ async function ensureSharded(
     }
     throw new ConvoyError(
       'destinationNotEmpty',
-      `The destination has ${namespace} with a different shard key; drop it there.`,
+      `The destination has ${shownName(entry)} with a different shard key; drop it there.`,
     );
   }
   if (await hasAnyDocument(destination.router, entry, signal)) {
     throw new ConvoyError(
       'destinationNotEmpty',
-      `The destination already has documents in ${namespace}, so its chunks cannot be placed; drop it there.`,
+      `The destination already has documents in ${shownName(entry)}, so its chunks cannot be placed; drop it there.`,
     );
   }
   const supporting = supportingIndex(temporary, sharding.key, sharding.unique);

@@ -29,6 +29,7 @@ export interface Sharding {
 
 /** An index that differs between the shards of one collection. */
 export interface InconsistentIndex {
+  /** As users know it. */
   namespace: string;
   index: string;
   /** Shards that own chunks and lack the index, or whose index differs from the first shard's. */

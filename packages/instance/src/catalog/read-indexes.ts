@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { codeOf, serverErrorCode, unauthorizedCode } from '../cluster/failure.js';
 import type { ClusterClient, Namespace, NodeClient } from '../cluster/node-client.js';
+import { shownName } from '../cluster/time-series.js';
 import type { IndexBuilding } from './build-indexes.js';
 import { decodeIndexStats, decodeListedIndex, type ListedIndex } from './catalog-bytes.js';
 import { canonicalText, type InconsistentIndex, type IndexForm, namespaceOf, type Sharding } from './namespace.js';
@@ -124,8 +125,7 @@ function inconsistentOf(
     const expected = forms.map((form) => form.get(name)).find((form) => form !== undefined);
     const shards = owners.filter((_, position) => forms[position]?.get(name) !== expected);
     if (shards.length === 0) return [];
-    const namespace = `${listed.database}.${listed.name}`;
-    return [{ namespace, index: name, shards, forms: formsOf(name, lists) }];
+    return [{ namespace: shownName(listed), index: name, shards, forms: formsOf(name, lists) }];
   });
 }
 

@@ -99,10 +99,12 @@ function viewsWithoutSources(catalog: Catalog, others: readonly string[]): strin
     });
 }
 
-/** Namespaces that a view reads; all are in its database. */
+/** Namespaces that a view reads, as users know them; all are in its database. */
 function sourcesOf(view: CatalogEntry): Set<string> {
   const { viewOn, joined } = viewSources(view);
-  return new Set([...(viewOn === null ? [] : [viewOn]), ...joined].map((name) => `${view.database}.${name}`));
+  return new Set(
+    [...(viewOn === null ? [] : [viewOn]), ...joined].map((name) => shownName({ database: view.database, name })),
+  );
 }
 
 /**

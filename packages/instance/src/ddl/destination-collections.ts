@@ -6,7 +6,7 @@ import { listCollections, type ListedNamespace } from '../catalog/list-namespace
 import { type CatalogEntry, namespaceOf } from '../catalog/namespace.js';
 import { classify, codeOf, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient } from '../cluster/node-client.js';
-import { bucketsOf, namesInTheWay, seriesOf, userName } from '../cluster/time-series.js';
+import { bucketsOf, namesInTheWay, seriesOf, shownName, userName } from '../cluster/time-series.js';
 import type { UuidPairs } from '../store/ddl-journal.js';
 
 /** The first release that refuses a command whose collection is not the intended one. */
@@ -58,7 +58,7 @@ async function clearOne(deps: LedDestination, database: string, name: string, si
   if (stored?.type === 'collection' && deps.pairs.isRecorded(stored.uuid)) {
     throw new ConvoyError(
       'internalError',
-      `${namespaceOf(present)} on the destination still corresponds to another collection.`,
+      `${shownName(present)} on the destination still corresponds to another collection.`,
     );
   }
   await drop(deps, present, signal);

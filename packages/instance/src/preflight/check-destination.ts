@@ -120,7 +120,7 @@ async function checkZones(destination: ClusterClient, filter: NamespaceFilter, s
   if (names.length === 0) return;
   throw new ConvoyError(
     'destinationNotEmpty',
-    `The destination has zone ranges for ${nameFew([...new Set(names)])}. Remove them: Convoy places the ` +
+    `The destination has zone ranges for ${nameFew([...new Set(names.map(namespaceFrom).map(shownName))])}. Remove them: Convoy places the ` +
       "source's distribution by zones.",
   );
 }

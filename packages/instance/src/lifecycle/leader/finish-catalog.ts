@@ -5,7 +5,8 @@ import { type CatalogDifference, compareCatalogs } from '../../catalog/compare-c
 import type { DestinationPlan } from '../../catalog/destination-plan.js';
 import { restoreAttributes, UniqueIndexViolated } from '../../catalog/index-attributes.js';
 import { neededIndex, skippedIndexOf } from '../../catalog/index-plan.js';
-import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import type { Catalog } from '../../catalog/namespace.js';
+import { shownName } from '../../cluster/time-series.js';
 import { storeEntries } from '../../store/task-storage.js';
 import { comparisonOf, planOf, readDestinationCatalog } from '../migration/migration-catalogs.js';
 import {
@@ -68,11 +69,11 @@ async function leaveViolated(
   const left = plan.collections.flatMap((collection) => {
     const needed = neededIndex(collection, collection.sharding);
     return collection.indexes
-      .filter((one) => one !== needed && names.has(JSON.stringify([namespaceOf(collection.entry), one.final.name])))
+      .filter((one) => one !== needed && names.has(JSON.stringify([shownName(collection.entry), one.final.name])))
       .map(({ final }) => ({ collection, final }));
   });
   for (const { collection, final } of left) {
-    const place = { uuid: collection.entry.uuid, namespace: namespaceOf(collection.sourceNamespace) };
+    const place = { uuid: collection.entry.uuid, namespace: shownName(collection.sourceNamespace) };
     await skip(skippedIndexOf(place, final, 'notUnique', error.cause), signal);
   }
   return left.length > 0;

@@ -58,7 +58,7 @@ export async function readDestinationCatalog(
   );
   return report.catalog.map((entry) => {
     const inconsistentIndexes = report.inconsistentIndexes.filter(
-      ({ namespace, index }) => namespace === namespaceOf(entry) && !isIdIndex({ name: index }),
+      ({ namespace, index }) => namespace === shownName(entry) && !isIdIndex({ name: index }),
     );
     if (inconsistentIndexes.length === 0) return entry;
     const names = new Set(inconsistentIndexes.map(({ index }) => index));

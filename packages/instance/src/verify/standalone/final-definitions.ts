@@ -162,7 +162,7 @@ function notCompared(
   const series = seriesOn(source).filter((namespace) => unread.has(nameThere(namespaceFrom(namespace))));
   return [
     ...missed.map((entry) => ({
-      namespace: namespaceOf(entry),
+      namespace: shownName(entry),
       reason: 'it was created or recreated while the comparison ran; run it again',
     })),
     ...series.map((namespace) => ({
@@ -302,9 +302,7 @@ function compareTimeSeries(
 
 function wrongRanges(entry: CatalogEntry): NamespaceDifference[] {
   if (entry.sharding === null || isWhole(entry.sharding)) return [];
-  return [
-    { kind: 'ranges', namespace: namespaceOf(entry), detail: 'the ranges of its shard key have gaps or overlaps' },
-  ];
+  return [{ kind: 'ranges', namespace: shownName(entry), detail: 'the ranges of its shard key have gaps or overlaps' }];
 }
 
 /** From MinKey to MaxKey, each range starting where the previous one ends. */

@@ -1,13 +1,11 @@
 import type { ReleaseSeries } from '@convoy/simulator';
-import { type Document, MongoClient } from 'mongodb';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Fixture, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
+import { expireOften, patience, setEverywhere, untilLooked } from './ttl-monitor.js';
 import { sampled } from '../../../../../test/seed.js';
 
-/** Real servers check for the first time a minute after their start. */
-const patience = { timeout: 120_000, interval: 100 };
 const releases = sampled<ReleaseSeries>(['5.0', '7.0']);
 const day_ms = 86_400_000;
 
@@ -15,45 +13,6 @@ interface Session {
   _id: number;
   at: Date | Date[];
   kept?: boolean;
-}
-
-/** Direct clients of shards. */
-const clients: MongoClient[] = [];
-
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.close();
-});
-
-/** The shards of a cluster, asked directly. */
-async function shardsOf({ client }: Side): Promise<MongoClient[]> {
-  const { shards } = await client.db('admin').command({ listShards: 1 });
-  const { username, password } = client.options.credentials ?? {};
-  const login = username === undefined ? {} : { auth: { username, password: password ?? '' } };
-  const opened = (shards as { host: string }[]).map(
-    ({ host }) => new MongoClient(`mongodb://${host.slice(host.indexOf('/') + 1)}/?directConnection=true`, login),
-  );
-  clients.push(...opened);
-  return opened;
-}
-
-/** The servers check for expired documents every second. */
-async function expireOften(side: Side): Promise<void> {
-  await setEverywhere(side, { ttlMonitorSleepSecs: 1 });
-}
-
-async function setEverywhere(side: Side, parameter: Document): Promise<void> {
-  for (const shard of await shardsOf(side)) await shard.db('admin').command({ setParameter: 1, ...parameter });
-}
-
-/** Waits until every shard has checked for expired documents, by a document of its own. */
-async function untilLooked(side: Side): Promise<void> {
-  for (const shard of await shardsOf(side)) {
-    const marks = shard.db('config').collection<{ at: Date }>('marks');
-    await marks.createIndexes([{ key: { at: 1 }, expireAfterSeconds: 0 }]);
-    await marks.insertOne({ at: new Date(1_000_000_000_000) });
-    await expect.poll(() => marks.countDocuments(), patience).toBe(0);
-    await marks.drop();
-  }
 }
 
 /**
