@@ -3,8 +3,8 @@ import { runTogether } from '../../async/together.js';
 import { SerialQueue } from '../../async/waiting.js';
 import { restoredValue } from '../../bson/sent-value.js';
 import { expires } from '../../catalog/collection-options.js';
-import { namespaceOf } from '../../catalog/namespace.js';
 import { timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
+import { shownName } from '../../cluster/time-series.js';
 import type { TaskVerification } from '../../store/task-record.js';
 import { VerificationStorage } from '../../store/task-storage.js';
 import { TaskVerifier } from '../../verify/embedded/task-verifier.js';
@@ -170,7 +170,7 @@ export class VerifiedTask {
     const epoch = this.deps.watch.view.record.commit?.catalogEpoch ?? null;
     if (this.#sealed === null || this.#sealed.epoch !== epoch) {
       const catalog = await readCommittedCatalog(this.deps, signal);
-      this.#sealed = { epoch, expiring: new Set(catalog.filter(expires).map(namespaceOf)) };
+      this.#sealed = { epoch, expiring: new Set(catalog.filter(expires).map(shownName)) };
     }
     return this.#sealed.expiring;
   }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { Fixture, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
-import { expireOften, patience, setEverywhere, untilLooked } from './ttl-monitor.js';
+import { expireOften, patience, setEverywhere, untilLooked } from './shard-servers.js';
 import { sampled } from '../../../../../test/seed.js';
 
 const releases = sampled<ReleaseSeries>(['5.0', '7.0']);

@@ -5,7 +5,7 @@ import { startBody } from '../contract/start-conditions.js';
 import { needs } from '../../../../../e2e/requirements.js';
 import { sampled } from '../../../../../test/seed.js';
 import { expectEqualSeries } from './equal-series.js';
-import { expireOften, patience, setEverywhere, untilLooked } from './ttl-monitor.js';
+import { expireOften, patience, setEverywhere, untilLooked } from './shard-servers.js';
 
 const releases = { cluster0: '8.0', cluster1: '8.0' } as const;
 const two = { shards: 2 } as const;

@@ -5,6 +5,7 @@ import { refuses, startBody } from '../contract/start-conditions.js';
 import { needs } from '../../../../../e2e/requirements.js';
 import { sampled } from '../../../../../test/seed.js';
 import { expectEqualSeries, expectGoesOn } from './equal-series.js';
+import { shardsOf } from './shard-servers.js';
 
 const releases = { cluster0: '8.0', cluster1: '8.0' } as const;
 const two = { shards: 2 } as const;
@@ -137,27 +138,33 @@ it(
   'what is wrong with a sharded time series is said by the name of its users',
   { timeout: 300_000, ...needs({ version: [7, 0] }) },
   async () => {
-    await using fixture = await Fixture.open(two, two, { ...releases, withUsers: true });
+    await using fixture = await Fixture.open(two, two, releases);
     const { client } = fixture.cluster0;
     const buckets = 'plant.system.buckets.readings';
-    for (const side of [fixture.cluster0, fixture.cluster1]) {
-      await side.client.db('plant').createCollection('readings', { timeseries });
-      await side.client.db('admin').command({ shardCollection: 'plant.readings', key: { 'of.id': 1 } });
-    }
+    await client.db('plant').createCollection('readings', { timeseries });
+    await client.db('admin').command({ shardCollection: 'plant.readings', key: { 'of.id': 1 } });
     await client.db('admin').command({ split: buckets, middle: { 'meta.id': 3 } });
     const [, to] = await shardsFor(client, 'plant');
     await client.db('admin').command({ moveChunk: buckets, find: { 'meta.id': 4 }, to });
     await measure(client.db('plant'), 'readings', 0, 50);
+    await using instance = await fixture.startInstance();
+    const [ofOneShard] = await shardsOf(fixture.cluster0);
+    const byPlace = {
+      createIndexes: 'system.buckets.readings',
+      indexes: [{ key: { 'meta.place': 1 }, name: 'byPlace' }],
+    };
+    await ofOneShard?.db('plant').command(byPlace);
+    const inconsistent = { status: 422, error: 'inconsistentIndexes' } as const;
+    await refuses(fixture, instance, startBody(), { ...inconsistent, says: /byPlace of plant\.readings / });
+    await ofOneShard?.db('plant').command({ dropIndexes: 'system.buckets.readings', index: 'byPlace' });
     const there = fixture.cluster1.client.db('admin');
     const [shard = ''] = await fixture.cluster1.shardIds();
     const range = { min: { 'meta.id': 0 }, max: { 'meta.id': 1 } };
     await there.command({ addShardToZone: shard, zone: 'near' });
     await there.command({ updateZoneKeyRange: buckets, ...range, zone: 'near' });
-    await using instance = await fixture.startInstance();
     const refused = { status: 422, error: 'destinationNotEmpty' } as const;
     await refuses(fixture, instance, startBody(), { ...refused, says: /zone ranges for plant\.readings\./ });
     await there.command({ updateZoneKeyRange: buckets, ...range, zone: null });
-    await fixture.cluster1.client.db('plant').dropDatabase();
     await instance.migrate(startBody());
     await expectEqualSeries(fixture, 'plant');
   },

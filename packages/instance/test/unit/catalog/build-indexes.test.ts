@@ -1,6 +1,12 @@
 import type { Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { buildMissing, changeIndex, dropIndex, sendCreateIndexes } from '../../../src/catalog/build-indexes.js';
+import {
+  buildMissing,
+  changeIndex,
+  dropIndex,
+  isBuiltAs,
+  sendCreateIndexes,
+} from '../../../src/catalog/build-indexes.js';
 import { BuildsUnderWay } from '../../../src/catalog/index-builds.js';
 import { portableIndex } from '../../../src/catalog/index-spec.js';
 import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
@@ -255,5 +261,48 @@ describe('indexes that are being built', () => {
       const quorums = sentBy(client, 'createIndexes').map(({ commitQuorum }) => commitQuorum as unknown);
       expect(quorums).toEqual(code === null ? ['majority'] : ['majority', undefined]);
     }
+  });
+});
+
+describe('indexes of a time series', () => {
+  const fr = { locale: 'fr', strength: 3 };
+  const written = (key: string, more: Document = {}): Document => ({
+    key: keyPattern({ [`control.min.${key}`]: 1 }),
+    name: key,
+    originalSpec: new Map(Object.entries({ v: 2, name: key, key: keyPattern({ [key]: 1 }), ...more })),
+  });
+  const plan = {
+    ...planOf(),
+    entry: { ...entryOf([]), name: 'system.buckets.c' },
+    options: { collation: fr },
+    sharding: null,
+  };
+
+  it('are built as their user wrote them, by what they compare', async () => {
+    const client = new FakeNodeClient('router', { createIndexes: () => ({}) });
+    const building = { client, signal: never, confirm: () => Promise.resolve() };
+    const en = { locale: 'en' };
+    await sendCreateIndexes(building, plan, [
+      written('simple'),
+      { ...written('own', { collation: { ...fr, version: '57.1' } }), collation: fr },
+      { ...written('other', { collation: { ...en, version: '57.1' } }), collation: en },
+    ]);
+    const [sent] = client.sent;
+    expect(sent?.command.createIndexes).toBe('c');
+    const specifications = sent?.command.indexes as Document[];
+    expect(specifications.map(({ name, collation }) => [name as string, collation as unknown])).toEqual([
+      ['simple', { locale: 'simple' }],
+      ['own', undefined],
+      ['other', en],
+    ]);
+  });
+
+  it('are the same where only the version of a collation differs, and others where the collation does', () => {
+    const ofVersion = (version: string): Document => ({
+      ...written('own', { collation: { ...fr, version } }),
+      collation: fr,
+    });
+    expect(isBuiltAs(ofVersion('57.1'), ofVersion('70'))).toBe(true);
+    expect(isBuiltAs(ofVersion('57.1'), written('own'))).toBe(false);
   });
 });

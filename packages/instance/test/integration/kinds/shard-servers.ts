@@ -6,7 +6,7 @@ import type { Side } from '../contract/fixture.js';
 export const patience = { timeout: 120_000, interval: 100 };
 
 /** The shards of a cluster, or the member of a replica set, asked directly until the test ends. */
-async function shardsOf({ client }: Side): Promise<MongoClient[]> {
+export async function shardsOf({ client }: Side): Promise<MongoClient[]> {
   const hello = await client.db('admin').command({ hello: 1 });
   if (hello['msg'] !== 'isdbgrid') return [client];
   const { shards } = await client.db('admin').command({ listShards: 1 });
