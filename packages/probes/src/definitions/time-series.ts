@@ -89,7 +89,9 @@ export const timeSeries: readonly Probe[] = [
   },
   {
     name: 'buckets-at-a-time',
-    sentence: 'A find at a time shows the buckets of that time, in bounds and in the order of _id.',
+    sentence:
+      'A find at a time, by name and on members by UUID too, shows the buckets of that time, in bounds and in the ' +
+      'order of _id.',
     from,
     source,
     otherwise: 'Copied buckets and change events may not fit together.',
@@ -99,8 +101,11 @@ export const timeSeries: readonly Probe[] = [
       const time = await fixture.now();
       await fixture.done({ delete: bucketsOf(name), deletes: [{ q: { _id: second?._id as unknown }, limit: 1 }] });
       const bounds = { hint: { _id: 1 }, min: { _id: first?._id as unknown }, max: { _id: third?._id as unknown } };
-      const read = await bucketsIn(fixture, name, { ...bounds, ...at(time) });
-      expectSame('the buckets of the time', read, [first, second]);
+      const find = { sort: { _id: 1 }, ...bounds, ...at(time) };
+      await fixture.expectRows('the buckets of the time', { find: bucketsOf(name), ...find }, [first, second]);
+      const uuid = await fixture.uuid(bucketsOf(name));
+      for (const on of fixture.everywhere.filter((each) => each !== fixture.front || !fixture.isSharded))
+        expectSame(`by UUID, on ${on.name}`, await fixture.rows({ find: uuid, ...find }, on), [first, second]);
     },
   },
   {

@@ -157,14 +157,20 @@ export function widenedBucketing(before: Doc, requested: Doc, version: ServerVer
   const widths = [before, after].map((fields) => timeSeriesOf(new Map([['timeseries', fields]])));
   const [was, is] = widths;
   if (was === undefined || is === undefined) return after;
-  const narrows = is.maxSpan_seconds < was.maxSpan_seconds || is.rounding_seconds < was.rounding_seconds;
-  const skips = before.get('granularity') === 'seconds' && after.get('granularity') === 'hours';
-  if (narrows || skips)
+  const narrowed = narrowedParameter(was, is);
+  if (narrowed === undefined) return after;
+  if (before.has('granularity') && after.has('granularity'))
     throw invalidOptions(
       "Invalid transition for timeseries.granularity. Can only transition from 'seconds' to 'minutes' or " +
         "'minutes' to 'hours'.",
     );
-  return after;
+  throw invalidOptions(`Timeseries '${narrowed}' needs to be equal or greater to transition`);
+}
+
+/** Seconds may become hours too, whatever the refusal of others says (5.0.7 and 8.0.10 source; seen on 8.0.10). */
+function narrowedParameter(was: TimeSeries, is: TimeSeries): string | undefined {
+  if (is.maxSpan_seconds < was.maxSpan_seconds) return 'bucketMaxSpanSeconds';
+  return is.rounding_seconds < was.rounding_seconds ? 'bucketRoundingSeconds' : undefined;
 }
 
 function invalidOptions(message: string): CommandError {

@@ -5,7 +5,7 @@ import { refuses, startBody } from '../contract/start-conditions.js';
 import { needs } from '../../../../../e2e/requirements.js';
 import { sampled } from '../../../../../test/seed.js';
 import { expectEqualSeries, expectGoesOn } from './equal-series.js';
-import { shardsOf } from './shard-servers.js';
+import { moveQuickly, setEverywhere, shardsOf } from './shard-servers.js';
 
 const releases = { cluster0: '8.0', cluster1: '8.0' } as const;
 const two = { shards: 2 } as const;
@@ -41,6 +41,7 @@ it.each(sampled([{}, readsShards]))(
   async (flags) => {
     await using fixture = await Fixture.open(two, two, { ...releases, withUsers: flags === readsShards });
     const { client } = fixture.cluster0;
+    await moveQuickly(fixture.cluster0);
     const [plant, admin] = [client.db('plant'), client.db('admin')];
     for (const name of ['away', 'leaving', 'staying']) {
       await plant.createCollection(name, { timeseries, expireAfterSeconds: 1_000_000_000 });
@@ -79,6 +80,8 @@ it.each(sampled(keys))(
     await using fixture = await Fixture.open(two, two, releases);
     const { client } = fixture.cluster0;
     const [plant, admin] = [client.db('plant'), client.db('admin')];
+    // No chunk may come back before who gave it away has removed what it had.
+    await setEverywhere(fixture.cluster0, { orphanCleanupDelaySecs: 1 });
     await plant.createCollection('readings', { timeseries });
     await admin.command({ shardCollection: 'plant.readings', key });
     await measure(plant, 'readings', 0, 300);
@@ -117,6 +120,7 @@ it(
   async () => {
     await using fixture = await Fixture.open(two, two, releases);
     const { client } = fixture.cluster0;
+    await moveQuickly(fixture.cluster0);
     await client.db('plant').createCollection('readings', { timeseries });
     await client.db('admin').command({ shardCollection: 'plant.readings', key: { 'of.id': 1 } });
     await measure(client.db('plant'), 'readings', 0, 50);

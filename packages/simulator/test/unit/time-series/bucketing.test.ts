@@ -36,15 +36,18 @@ describe('the bucketing of a time-series collection', () => {
     expect([0n, 59_999n, 60_000n, -1n, -60_000n].map(rounded)).toEqual([0n, 0n, 60_000n, -60_000n, -60_000n]);
   });
 
-  it('only widens, by one granularity at a time', () => {
+  it('only widens', () => {
     const version = ServerVersion.parse('8.0');
     const before = fields(['timeField', 't'], ['granularity', 'seconds'], ['bucketMaxSpanSeconds', new Int32(3600)]);
     const to = (granularity: string): Doc => widenedBucketing(before, fields(['granularity', granularity]), version);
     expect(to('minutes').get('bucketMaxSpanSeconds')).toEqual(new Int32(86_400));
-    expect(() => to('hours')).toThrow('Invalid transition for timeseries.granularity');
+    expect(to('hours').get('bucketMaxSpanSeconds')).toEqual(new Int32(2_592_000));
+    const back = (): Doc => widenedBucketing(to('hours'), fields(['granularity', 'minutes']), version);
+    expect(back).toThrow('Invalid transition for timeseries.granularity');
     const span = (seconds: number): Doc =>
       fields(['bucketMaxSpanSeconds', new Int32(seconds)], ['bucketRoundingSeconds', new Int32(seconds)]);
     expect(widenedBucketing(before, span(7200), version)).toEqual(new Map([['timeField', 't'], ...span(7200)]));
-    expect(() => widenedBucketing(before, span(60), version)).toThrow('Invalid transition');
+    const narrow = (): Doc => widenedBucketing(before, span(60), version);
+    expect(narrow).toThrow("'bucketMaxSpanSeconds' needs to be equal or greater to transition");
   });
 });
