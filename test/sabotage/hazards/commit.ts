@@ -276,6 +276,20 @@ export const commitHazards: readonly Hazard[] = [
           ),
         ],
       },
+      {
+        takesOut: 'the name of a time series that expires, by which its deletes are no differences',
+        file: instance('lifecycle/task/verification-task.ts'),
+        symbol: 'VerifiedTask',
+        find: 'catalog.filter(expires).map(shownName)',
+        replace: 'catalog.filter(expires).map(({ database, name }) => `${database}.${name}`)',
+        tests: [
+          integrationTest(
+            'kinds/time-series-expiry.test.ts',
+            'measurements that the source keeps beyond their time are kept by the destination until the commit, ' +
+              'from %j to %j',
+          ),
+        ],
+      },
     ],
   },
   {
