@@ -44,7 +44,12 @@ const history = fc.record({
   steps: fc.array(step, { minLength: 25, maxLength: 60 }),
   /** Steps before the migration starts. */
   before: fc.integer({ min: 0, max: 20 }),
+  /** What users do at the destination after the commit, and while it is reversed. */
+  back: fc.array(seriesActions(names, true), { maxLength: 20 }),
 });
+
+/** Both clusters of a migration that is reversed have users, and shards or none. */
+const isReversible = ({ from, to }: Setting): boolean => (from === 'replicaSet') === (to === 'replicaSet');
 
 /** Everything about the series of a database, to the byte. */
 async function contents(db: Db): Promise<Document> {
@@ -60,14 +65,16 @@ async function contents(db: Db): Promise<Document> {
 }
 
 it.each(testSeeds(isFullRun ? 30 : 1))(
-  'time series are equal to the byte after random writes, changes and restarts, seed %i',
+  'time series are equal to the byte after random writes, changes and restarts, there and back, seed %i',
   { timeout: 300_000, ...needs({ version: [8, 0] }) },
   async (seed) => {
     const [drawn] = fc.sample(history, { seed, numRuns: 1 });
     if (drawn === undefined) throw new Error('no history');
-    const { setting, steps, before } = drawn;
+    const { setting, steps, before, back } = drawn;
     const flags = setting.readsShards ? readsShards : {};
-    await using fixture = await Fixture.open(setting.from, setting.to, { ...releases, withUsers: setting.readsShards });
+    const reversible = isReversible(setting) && back.length > 0;
+    const withUsers = setting.readsShards || reversible;
+    await using fixture = await Fixture.open(setting.from, setting.to, { ...releases, withUsers });
     await using user = new RealUser(fixture.cluster0.client);
     const series = names.map((name) => seriesOfSensors(name, name === 'a' ? setting.key : null));
     for (const each of series) await placeSeries(each, 'plant', user);
@@ -76,7 +83,7 @@ it.each(testSeeds(isFullRun ? 30 : 1))(
       const body =
         setting.to !== 'replicaSet' && setting.from === 'replicaSet'
           ? startBody({ sharding: { shardingEntries: [] } })
-          : startBody();
+          : startBody(reversible ? { reversible, enableUserWriteBlocking: true } : {});
       for (const [index, doing] of steps.entries()) {
         if (index === before) await instance.accepted('start', body);
         // What servers refuse, as a granularity that would become finer, is no matter.
@@ -92,6 +99,14 @@ it.each(testSeeds(isFullRun ? 30 : 1))(
       expect(await contents(destination)).toEqual(await contents(source));
       await using there = new RealUser(fixture.cluster1.client);
       expect(await wrongAfterMore('plant', there)).toEqual([]);
+      if (!reversible) return;
+      for (const [index, doing] of back.entries()) {
+        if (index === Math.floor(back.length / 2)) await instance.accepted('reverse');
+        await runSeriesAction(doing, series, 'plant', there).catch(passOver);
+      }
+      await instance.commitWhenOffered();
+      expect(await contents(source)).toEqual(await contents(destination));
+      expect(await wrongAfterMore('plant', user)).toEqual([]);
     } finally {
       await instance.close();
     }
