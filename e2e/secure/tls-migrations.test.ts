@@ -37,7 +37,8 @@ test.skipIf(!hasOpenssl).each([
 );
 
 test.skipIf(!hasOpenssl)(
-  'replica sets with TLS and a key file are migrated by a client certificate (openssl, real servers, a destination from 8.0)',
+  'replica sets with TLS and a key file are migrated by a client certificate ' +
+    '(openssl, real servers, a destination from 8.0)',
   needs(realTls),
   async () => {
     using certificates = new Certificates();

@@ -146,8 +146,8 @@ export type OpenFind = (command: Document, options: CallOptions) => Promise<RawC
 /**
  * Reads a range of a collection in `_id` order. Its bounds are index bounds, so no type is left out as in a filter's
  * comparisons. With `min` alone, servers omit the document whose `_id` is MaxKey (measured on 5.0.7): a second find
- * reads it. That one names the value: where `_id` is the ranged shard key, routers of 8.0.10 find nothing from MaxKey on.
- * Of a clustered collection servers show the document (8.0.10), so that nothing is left to find.
+ * reads it. That one names the value: where `_id` is the ranged shard key, routers of 8.0.10 find nothing from MaxKey
+ * on. Of a clustered collection servers show the document (8.0.10), so that nothing is left to find.
  * @param command a find without sort and bounds
  * @throws as `open`, also from the cursor's `next`
  */
