@@ -246,6 +246,27 @@ export const updateHazards: readonly Hazard[] = [
       'order in which the updates added them.',
     sabotages: [
       {
+        takesOut: 'what is known of places, in operators for paths',
+        file: instance('apply/write-delta.ts'),
+        symbol: 'writeOperators',
+        find: 'return delta.setsPresent && setAndUnsetPaths(builder, delta.changes);',
+        replace: 'return setAndUnsetPaths(builder, delta.changes);',
+        tests: [
+          instanceTest(
+            'apply/delta-operators.test.ts',
+            'are not known by a description of paths, which stays a pipeline',
+          ),
+        ],
+      },
+      {
+        takesOut: 'the pipeline of a document that is set and then changed',
+        file: instance('apply/write-delta.ts'),
+        symbol: 'setAndUnsetPaths',
+        find: 'if (!changes.every(isForOperators) || !areApart(changes)) return false;',
+        replace: 'void areApart;\n  if (!changes.every(isForOperators)) return false;',
+        tests: [instanceTest('apply/delta-operators.test.ts', 'are sent as a pipeline: %s')],
+      },
+      {
         takesOut: 'the order in which several updates added fields',
         file: instance('apply/write-delta.ts'),
         symbol: 'writeFolded',

@@ -191,11 +191,14 @@ const elementOverhead_bytes = 2;
 export function mergeDeltas(earlier: Delta, later: Delta): Delta | null {
   if (earlier.removed.size > 0 && changesAnyOf(later, earlier.removed)) return null;
   const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ...later.removed]);
-  const left = removedAfter(removed, later);
+  const both = { removed: removedAfter(removed, later), setsPresent: earlier.setsPresent && later.setsPresent };
   return earlier.form === 'paths' || later.form === 'paths'
-    ? mergedPaths(earlier, later, left)
-    : mergedFields(earlier, later, left);
+    ? mergedPaths(earlier, later, both)
+    : mergedFields(earlier, later, both);
 }
+
+/** What is known of two deltas together. */
+type OfBoth = Pick<Delta, 'removed' | 'setsPresent'>;
 
 /** The removed paths without those that a delta appends. */
 function removedAfter(removed: Delta['removed'], later: Delta): Delta['removed'] {
@@ -210,7 +213,7 @@ function removedAfter(removed: Delta['removed'], later: Delta): Delta['removed']
 
 type FieldsDelta = Exclude<Delta, { form: 'paths' }>;
 
-function mergedFields(earlier: FieldsDelta, later: FieldsDelta, removed: Delta['removed']): Delta | null {
+function mergedFields(earlier: FieldsDelta, later: FieldsDelta, both: OfBoth): Delta | null {
   const { set, unset, append, moves } = fieldsOf(earlier);
   const { set: laterSet, unset: laterUnset, append: laterAppend, moves: laterMoves } = fieldsOf(later);
   let bytes = earlier.bytes + later.bytes;
@@ -229,10 +232,10 @@ function mergedFields(earlier: FieldsDelta, later: FieldsDelta, removed: Delta['
     for (const part of [set, unset, append]) part.delete(name);
     append.set(name, value);
   }
-  return { form: 'folded', set, unset, append, moves: moves || laterMoves || movesSome, bytes, removed };
+  return { form: 'folded', set, unset, append, moves: moves || laterMoves || movesSome, bytes, ...both };
 }
 
-function mergedPaths(earlier: Delta, later: Delta, removed: Delta['removed']): Delta | null {
+function mergedPaths(earlier: Delta, later: Delta, both: OfBoth): Delta | null {
   let changes = changesOf(earlier);
   let bytes = earlier.bytes + later.bytes;
   for (const change of changesOf(later)) {
@@ -250,7 +253,7 @@ function mergedPaths(earlier: Delta, later: Delta, removed: Delta['removed']): D
     }
   }
   if (bytes > deltaBytesMax || changes.length > deltaStagesMax) return null;
-  return { form: 'paths', changes, bytes, removed };
+  return { form: 'paths', changes, bytes, ...both };
 }
 
 /** The changes one by one, in a new array. */

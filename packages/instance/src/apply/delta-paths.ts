@@ -119,3 +119,16 @@ export function isPlainName(name: string): boolean {
 export function isPlainPath({ path }: PathChange): boolean {
   return path.every((part) => typeof part === 'string' && isPlainName(part));
 }
+
+/** Whether update operators accept its parts with dots between them: an index is one where there is an array. */
+export function isOperatorPath({ path }: PathChange): boolean {
+  return path.every((part) => typeof part === 'number' || isPlainName(part));
+}
+
+/** Whether no change is at the path of another one, or inside of it. */
+export function areApart(changes: readonly PathChange[]): boolean {
+  if (changes.length < 2) return true;
+  // The zero byte between two parts comes before all others: what is inside of a path follows it.
+  const keys = changes.map(({ path }) => `${pathKey(path)}\0`).sort();
+  return keys.every((key, index) => index === 0 || !key.startsWith(keys[index - 1] ?? ''));
+}

@@ -47,6 +47,8 @@ export type Delta = Changes & {
   bytes: number;
   /** Keys (`pathKey`) of the removed paths. */
   removed: ReadonlySet<string>;
+  /** What it sets, beside what it appends, is there already, or an element of an array: it is made of diffs. */
+  setsPresent: boolean;
 };
 
 /**
@@ -95,14 +97,14 @@ function diffDelta(description: Uint8Array): Delta | null {
   const diff = readDocument(description, element);
   const updated = onlyUpdates(diff);
   if (updated !== null && isPlain(updated))
-    return { form: 'fields', updated, removedFields: null, bytes, removed: nothing };
+    return { form: 'fields', updated, removedFields: null, bytes, removed: nothing, setsPresent: true };
   const folded = wholeFields(diff);
-  if (folded !== null) return { ...folded, bytes, removed: folded.unset };
+  if (folded !== null) return { ...folded, bytes, removed: folded.unset, setsPresent: true };
   const changes = new DiffChanges().of(diff);
   if (changes === null || changes.length > deltaStagesMax) return null;
   if (!changes.every(isMade) || !changes.every(isWithinLevels)) return null;
   const unset = changes.filter(({ kind }) => kind === 'unset').map(({ path }) => pathKey(path));
-  return { form: 'paths', changes, bytes, removed: new Set(unset) };
+  return { form: 'paths', changes, bytes, removed: new Set(unset), setsPresent: true };
 }
 
 /** The section of a diff that only gives fields new values, as nearly all diffs do. */
@@ -215,6 +217,7 @@ function exactDelta(updateDescription: Uint8Array): Delta | null {
       removedFields: removed,
       bytes,
       removed: names.length === 0 ? nothing : new Set(names),
+      setsPresent: false,
     };
   }
   const { disambiguatedPaths } = description;
@@ -222,7 +225,7 @@ function exactDelta(updateDescription: Uint8Array): Delta | null {
   const changes = pathChanges({ updated, removed, truncated, disambiguated });
   if (changes === null || changes.length > deltaStagesMax || !changes.every(isWithinLevels)) return null;
   const unset = changes.filter(({ kind }) => kind === 'unset').map(({ path }) => pathKey(path));
-  return { form: 'paths', changes, bytes, removed: new Set(unset) };
+  return { form: 'paths', changes, bytes, removed: new Set(unset), setsPresent: false };
 }
 
 function describe(bytes: Uint8Array): Description {

@@ -1,7 +1,7 @@
 import { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
 import { bufferOf, cstringEnd, elementsOf, readString, undecodedElementsOf } from '../bson/scan.js';
-import { isPlainPath, type PathChange, pathKey } from './delta-paths.js';
+import { areApart, isOperatorPath, isPlainPath, type PathChange, pathKey } from './delta-paths.js';
 import type { Delta, FieldValue, Folded } from './delta.js';
 import { takenOutMax, writePathStage, writeValue, writeWithout } from './path-stage.js';
 
@@ -28,14 +28,14 @@ interface PlacedField {
 }
 
 /**
- * Writes a delta of whole fields as the field `u`: `{$set: {field: value, …}, $unset: {field: '', …}}`.
+ * Writes a delta as the field `u`: `{$set: {field: value, …}, $unset: {field: '', …}}`.
  *
  * For operators a server does not compare the whole document before and after, as it does for a pipeline. And they
  * change only the first of several fields with one name, as on the source: a pipeline that changes two of them ends a
  * member of 5.0.
  *
  * @returns false, with nothing written, when the operators may not give the same document: `$set` adds new fields in
- * the order of their names, so only deltas in this order are exact
+ * the order of their names, so only deltas in this order are exact, and those of fields and elements that are there
  */
 function writeOperators(builder: DocumentBuilder, delta: Delta): boolean {
   switch (delta.form) {
@@ -44,8 +44,31 @@ function writeOperators(builder: DocumentBuilder, delta: Delta): boolean {
     case 'folded':
       return delta.append.size === 0 && setAndUnset(builder, delta);
     case 'paths':
-      return false;
+      return delta.setsPresent && setAndUnsetPaths(builder, delta.changes);
   }
+}
+
+/** What is there keeps its place, in whatever order operators set it. */
+function setAndUnsetPaths(builder: DocumentBuilder, changes: readonly PathChange[]): boolean {
+  const isForOperators = (change: PathChange): boolean =>
+    (change.kind === 'set' || change.kind === 'unset') && isOperatorPath(change);
+  if (!changes.every(isForOperators) || !areApart(changes)) return false;
+  builder.begin('u');
+  const set = changes.filter(({ kind }) => kind === 'set');
+  if (set.length > 0) {
+    builder.begin('$set');
+    for (const { path, value } of set) if (value !== undefined) builder.raw(path.join('.'), value);
+    builder.end();
+  }
+  if (set.length < changes.length) {
+    const unset = changes.filter(({ kind }) => kind === 'unset');
+    writeUnset(
+      builder,
+      unset.map(({ path }) => path.join('.')),
+    );
+  }
+  builder.end();
+  return true;
 }
 
 function setAndUnsetFields(builder: DocumentBuilder, { updated, removedFields }: Delta & { form: 'fields' }): boolean {
