@@ -268,8 +268,8 @@ export const checkpointHazards: readonly Hazard[] = [
       {
         takesOut: 'the removal of the pairs of earlier leaders',
         file: instance('lifecycle/leader/initialise.ts'),
-        symbol: 'initialise',
-        find: "await deps.metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, signal);",
+        symbol: 'makePlanned',
+        find: "await metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, each);",
         replace: '',
         tests: [
           integrationTest(

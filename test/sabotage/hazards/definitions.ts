@@ -231,8 +231,8 @@ export const definitionHazards: readonly Hazard[] = [
         takesOut: 'the refresh',
         file: instance('catalog/create-collections.ts'),
         symbol: 'createCollections',
-        find: "await destination.router.command('admin', { flushRouterConfig: 1 }, { signal });",
-        replace: '',
+        find: 'await allOf([removeZones, flush]);',
+        replace: 'void flush;\n    await removeZones();',
         tests: [instanceTest('catalog/repeated-ddl.test.ts', 'refreshes routing after all collections were placed')],
       },
       {

@@ -80,8 +80,8 @@ export const orderHazards: readonly Hazard[] = [
         takesOut: 'migrations outside of a balancer round',
         file: instance('cluster/balancer.ts'),
         symbol: 'readBalancer',
-        find: 'status.inBalancerRound === true || (await migrationRuns(cluster, options))',
-        replace: 'status.inBalancerRound === true',
+        find: 'status.inBalancerRound === true || runs',
+        replace: '(runs && false) || status.inBalancerRound === true',
         tests: [instanceTest('cluster/balancer.test.ts', 'is stopped, with a wait for rounds and migrations alike')],
       },
       {

@@ -118,6 +118,27 @@ export const ownerHazards: readonly Hazard[] = [
         ],
       },
       {
+        takesOut: 'the fence where another process has made the task',
+        file: instance('lifecycle/instance/own-tasks.ts'),
+        symbol: 'isNew',
+        find: 'return !this.#hasTaken && isFirst && owner.incarnation === this.owner.incarnation;',
+        replace: 'return !this.#hasTaken && isFirst && owner.incarnation.length >= 0;',
+        tests: [instanceTest('lifecycle/instance/own-tasks.test.ts', 'is taken from its owner: %s')],
+      },
+      {
+        takesOut: 'the zones of the fence while collections are made',
+        file: instance('catalog/place-chunks.ts'),
+        symbol: 'findZonesOfChunks',
+        find: 'return { ranges: ranges.filter(places), shards: shards.filter(places) };',
+        replace: 'void places;\n  return { ranges, shards };',
+        tests: [
+          instanceTest(
+            'catalog/place-chunks.test.ts',
+            'zones of users and of the fence are not those that place chunks of collections',
+          ),
+        ],
+      },
+      {
         takesOut: 'the epoch, in the numbers of writes',
         file: instance('store/fenced-writer.ts'),
         symbol: 'FencedWriter',
@@ -274,7 +295,7 @@ export const ownerHazards: readonly Hazard[] = [
         takesOut: 'the pause between two reads',
         file: instance('store/migration-watch.ts'),
         symbol: 'look',
-        find: 'await clock.sleep(this.#pause_ms(), signal);',
+        find: 'await clock.sleep(pause_ms, signal);',
         replace: '',
         tests: [
           instanceTest(

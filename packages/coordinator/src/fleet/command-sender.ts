@@ -49,6 +49,8 @@ interface CommandInFlight {
   sentAt_ms: number;
   /** When the time limit ends, by this process's monotonic clock. */
   endsAt_ms: number;
+  /** Queues that are being closed: nobody waits for that before the next instance has the command. */
+  closing: Promise<void>[];
 }
 
 /** An instance's result to come, with its id. */
@@ -71,7 +73,13 @@ export class CommandSender {
    */
   async send(command: FleetCommand, ids: readonly string[], limit_ms: number): Promise<Map<string, CommandResult>> {
     const sentAt_ms = await redisTime_ms(this.redis);
-    const sent = { command, limit_ms, sentAt_ms, endsAt_ms: performance.now() + limit_ms };
+    const sent = {
+      command,
+      limit_ms,
+      sentAt_ms,
+      endsAt_ms: performance.now() + limit_ms,
+      closing: new Array<Promise<void>>(),
+    };
     const ahead = command.name === 'start' && ids.length > 1 ? ids.slice(0, 1) : [];
     const replies: Reply[] = [];
     if (ahead.length > 0) {
@@ -79,7 +87,9 @@ export class CommandSender {
       await settleWithin(replies, limit_ms * START_AHEAD_PART);
     }
     replies.push(...(await this.#sendToEach(ids.slice(ahead.length), sent)));
-    return new Map(await Promise.all(replies));
+    const results = new Map(await Promise.all(replies));
+    await Promise.all(sent.closing);
+    return results;
   }
 
   /** @returns the replies to come, once every instance has its command */
@@ -118,7 +128,7 @@ export class CommandSender {
       return { success: false, error: error.error, errorDescription: error.errorDescription };
     } finally {
       onAdded();
-      await settleWithin([events.close(), queue.close()], redisCall_ms);
+      sent.closing.push(settleWithin([events.close(), queue.close()], redisCall_ms));
     }
   }
 

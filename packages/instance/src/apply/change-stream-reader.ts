@@ -22,8 +22,8 @@ import type { StreamPatience } from '../store/change-event.js';
 const awaitData_ms = 200;
 /** The same while all tasks are idle. */
 const idleAwaitData_ms = 1000;
-/** The same until the stream has passed its start: the copy waits for its first position. */
-const awaitStart_ms = 100;
+/** The same until the stream has passed its start: the copy waits for its first position, and no event need come. */
+const awaitStart_ms = 10;
 /** The same while a commit waits for the shard, which has no writes any more. */
 const awaitCommit_ms = 50;
 

@@ -35,6 +35,26 @@ function woken(waiters: Set<() => void>, signal: AbortSignal): Promise<void> {
   });
 }
 
+/**
+ * Resolves once one of several waits does, and ends the others; rejects with the signal's reason, or with the first
+ * failure.
+ */
+export async function untilFirst(
+  waits: readonly ((signal: AbortSignal) => Promise<unknown>)[],
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const over = new AbortController();
+  const end = (): void => over.abort(signal.reason);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    await Promise.race(waits.map(async (wait) => wait(over.signal)));
+  } finally {
+    signal.removeEventListener('abort', end);
+    over.abort();
+  }
+}
+
 /** Runs calls one after the other, in order. A failure does not affect later calls. */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();

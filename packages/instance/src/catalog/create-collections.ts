@@ -1,7 +1,7 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { mapBounded } from '../async/together.js';
+import { allOf, mapBounded } from '../async/together.js';
 import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient, Namespace } from '../cluster/node-client.js';
 import { seriesOf, shownName, userName } from '../cluster/time-series.js';
@@ -13,7 +13,7 @@ import { supportingIndex } from './index-plan.js';
 import { isIdIndex } from './index-spec.js';
 import { hasAnyDocument, listCollections, type ListedNamespace } from './list-namespaces.js';
 import { type KeyPattern, namespaceOf, sameKey } from './namespace.js';
-import { addZones, canBeZones, findOwnZones, moveRanges, placeChunks, removeOwnZones } from './place-chunks.js';
+import { addZones, canBeZones, findZonesOfChunks, moveRanges, placeChunks, removeOwnZones } from './place-chunks.js';
 import { presentIndexes } from './read-indexes.js';
 import { readConfig } from './read-sharding.js';
 import { namingRefused } from './views.js';
@@ -37,10 +37,15 @@ export async function createCollections(
 ): Promise<CreatedCollection[]> {
   const { destination, signal } = making;
   const isSharded = destination.kind === 'sharded';
+  const removeZones = async () => removeOwnZones(destination, await findZonesOfChunks(destination, signal), signal);
   if (isSharded) {
-    await createDatabases(making, plan);
-    await removeOwnZones(destination, await findOwnZones(destination, signal), signal);
-    if (plan.collections.some((collection) => collection.sharding !== null)) await addZones(destination, signal);
+    await allOf([
+      () => createDatabases(making, plan),
+      async () => {
+        await removeZones();
+        if (plan.collections.some((collection) => collection.sharding !== null)) await addZones(destination, signal);
+      },
+    ]);
   }
   const progress = new BuildCounts(plan.collections, onProgress);
   const created = await mapBounded(plan.collections, COLLECTIONS_PARALLEL, async (collection) => {
@@ -49,9 +54,9 @@ export async function createCollections(
     return row;
   });
   if (isSharded) {
-    await removeOwnZones(destination, await findOwnZones(destination, signal), signal);
     // Routers may still have the new collections cached as unsharded.
-    await destination.router.command('admin', { flushRouterConfig: 1 }, { signal });
+    const flush = () => destination.router.command('admin', { flushRouterConfig: 1 }, { signal });
+    await allOf([removeZones, flush]);
   }
   return created;
 }
@@ -222,12 +227,15 @@ async function ensureSharded(
   const { sharding, entry } = plan;
   if (sharding === null) return;
   const namespace = namespaceOf(entry);
-  const [row] = await readConfig(destination.router, { find: 'collections', filter: { _id: namespace } }, signal);
+  const { router } = destination;
+  const [[row], hasDocuments] = await Promise.all([
+    readConfig(router, { find: 'collections', filter: { _id: namespace } }, signal),
+    hasAnyDocument(router, entry, signal),
+  ]);
   if (row !== undefined && row.dropped !== true && row.unsplittable !== true) {
     if (sameKey(row.key as KeyPattern, sharding.key)) {
       // An interrupted attempt may have left chunks of an empty collection where they were made.
-      if (!canBeZones(sharding) && !(await hasAnyDocument(destination.router, entry, signal)))
-        await moveRanges(destination, namespace, sharding.ranges, signal);
+      if (!canBeZones(sharding) && !hasDocuments) await moveRanges(destination, namespace, sharding.ranges, signal);
       return;
     }
     throw new ConvoyError(
@@ -235,7 +243,7 @@ async function ensureSharded(
       `The destination has ${shownName(entry)} with a different shard key; drop it there.`,
     );
   }
-  if (await hasAnyDocument(destination.router, entry, signal)) {
+  if (hasDocuments) {
     throw new ConvoyError(
       'destinationNotEmpty',
       `The destination already has documents in ${shownName(entry)}, so its chunks cannot be placed; drop it there.`,

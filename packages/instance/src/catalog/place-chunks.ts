@@ -12,7 +12,7 @@ import { namespaceOf } from './namespace.js';
 import { readConfig } from './read-sharding.js';
 import { timeOfShardKey, userShardKey } from './time-series.js';
 
-/** Prefix of the names of the zones that place chunks; they exist only while a collection is being sharded. */
+/** Prefix of the names of all of Convoy's zones; they exist only while a collection is being sharded. */
 const ZONE_PREFIX = 'convoy_';
 
 /**
@@ -23,31 +23,42 @@ const ZONES_PARALLEL = 8;
 
 /** Adds every destination shard to its own zone. Safe to repeat. */
 export async function addZones(destination: ClusterClient, signal: AbortSignal): Promise<void> {
-  for (const shard of destination.shardIds) {
-    await destination.router.command('admin', { addShardToZone: shard, zone: zoneOf(shard) }, { signal });
-  }
+  await mapBounded(destination.shardIds, ZONES_PARALLEL, (shard) =>
+    destination.router.command('admin', { addShardToZone: shard, zone: zoneOf(shard) }, { signal }),
+  );
 }
 
 /** Convoy's own zones: of a process that creates collections, or that ended while it did. */
 export interface OwnZones {
-  ranges: { namespace: string; min: Uint8Array; max: Uint8Array }[];
+  ranges: { namespace: string; zone: string; min: Uint8Array; max: Uint8Array }[];
   shards: { shard: string; zone: string }[];
 }
 
 /** Reads every zone and zone range of Convoy; none on a replica set. */
 export async function findOwnZones(destination: ClusterClient, signal: AbortSignal): Promise<OwnZones> {
   if (destination.kind !== 'sharded') return { ranges: [], shards: [] };
-  const { router } = destination;
-  const ranges = await readConfig(router, { find: 'tags', filter: {} }, signal);
-  const shards = await readConfig(router, { find: 'shards', filter: {} }, signal);
+  const [ranges = [], shards = []] = await Promise.all(
+    ['tags', 'shards'].map((find) => readConfig(destination.router, { find, filter: {} }, signal)),
+  );
   return {
     ranges: ranges
-      .filter(({ tag }) => isOwnZone(String(tag)))
-      .map(({ ns, min, max }) => ({ namespace: String(ns), min: min as Uint8Array, max: max as Uint8Array })),
+      .map(({ ns, tag, min, max }) => ({
+        ...{ namespace: String(ns), zone: String(tag) },
+        ...{ min: min as Uint8Array, max: max as Uint8Array },
+      }))
+      .filter(({ zone }) => isOwnZone(zone)),
     shards: shards.flatMap(({ _id, tags }) =>
       ((tags as string[] | undefined) ?? []).filter(isOwnZone).map((zone) => ({ shard: String(_id), zone })),
     ),
   };
+}
+
+/** Those among them that place chunks of users' collections: the fence's may be in use meanwhile. */
+export async function findZonesOfChunks(destination: ClusterClient, signal: AbortSignal): Promise<OwnZones> {
+  const { ranges, shards } = await findOwnZones(destination, signal);
+  const zones = new Set(destination.shardIds.map(zoneOf));
+  const places = ({ zone }: { zone: string }): boolean => zones.has(zone);
+  return { ranges: ranges.filter(places), shards: shards.filter(places) };
 }
 
 /** Removes zones and zone ranges of Convoy; other zones stay unchanged. Safe to repeat. */
@@ -59,8 +70,9 @@ export async function removeOwnZones(
   await mapBounded(ranges, ZONES_PARALLEL, ({ namespace, min, max }) =>
     setZone(destination, namespace, { min, max }, null, signal),
   );
-  for (const { shard, zone } of shards)
-    await destination.router.command('admin', { removeShardFromZone: shard, zone }, { signal });
+  await mapBounded(shards, ZONES_PARALLEL, ({ shard, zone }) =>
+    destination.router.command('admin', { removeShardFromZone: shard, zone }, { signal }),
+  );
 }
 
 /**

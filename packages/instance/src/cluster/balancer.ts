@@ -16,7 +16,7 @@ const quietLimitDefault_ms = 10 * 60_000;
 const autoMergerSetting = 'automerge';
 
 /** State of a cluster's balancer. */
-interface BalancerState {
+export interface BalancerState {
   /** False if the balancer starts no new rounds. */
   enabled: boolean;
   /** True while a round runs, or something moves, also by hand. */
@@ -28,6 +28,8 @@ interface BalancerState {
 }
 
 interface StopBalancerOptions extends CallOptions {
+  /** Its state, where it was just read. */
+  seen?: BalancerState | null;
   quietLimit_ms?: number;
   poll_ms?: number;
 }
@@ -35,10 +37,13 @@ interface StopBalancerOptions extends CallOptions {
 /** The balancer's state; null for replica sets, which have none. */
 export async function readBalancer(cluster: ClusterClient, options: CallOptions): Promise<BalancerState | null> {
   if (cluster.kind !== 'sharded') return null;
-  const status = await cluster.router.command('admin', { balancerStatus: 1 }, options);
-  const moves = await movesUnderWay(cluster, options);
+  const [status, moves, runs] = await Promise.all([
+    cluster.router.command('admin', { balancerStatus: 1 }, options),
+    movesUnderWay(cluster, options),
+    migrationRuns(cluster, options),
+  ]);
   const mustEnd = moves.some(({ kind }) => kind === 'chunk' || kind === 'resharding');
-  const mustWait = mustEnd || status.inBalancerRound === true || (await migrationRuns(cluster, options));
+  const mustWait = mustEnd || status.inBalancerRound === true || runs;
   return { enabled: status.mode !== 'off', busy: mustWait || moves.length > 0, mustWait, moves };
 }
 
@@ -52,8 +57,8 @@ export async function stopBalancer(
   cluster: ClusterClient,
   options: StopBalancerOptions,
 ): Promise<BalancerState | null> {
-  const before = await readBalancer(cluster, options);
-  if (before === null) return null;
+  const before = options.seen === undefined ? await readBalancer(cluster, options) : options.seen;
+  if (before === null || (!before.enabled && !before.busy)) return before;
   // From 7.0 on the command also turns the AutoMerger off, even if the balancer is off already.
   if (before.enabled) await cluster.router.command('admin', { balancerStop: 1 }, { ...options, maxTime_ms: stop_ms });
   const limit_ms = options.quietLimit_ms ?? quietLimitDefault_ms;

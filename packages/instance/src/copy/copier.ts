@@ -90,6 +90,11 @@ export class Copier {
     this.#changed.changed();
   }
 
+  /** Resolves once the condition holds, checked whenever the copy of a partition has ended. */
+  async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
+    await this.#changed.until(condition, signal);
+  }
+
   /** Whether a reader has the partition, even while its attempt waits to start. */
   isTaken(partition: Partition): boolean {
     return this.#taken.has(partition);

@@ -13,7 +13,7 @@ import {
   leftBehindWarning,
 } from '../inventory/compare-inventories.js';
 import type { ClusterInventory } from '../inventory/item.js';
-import { inventoryOf, readBoth } from '../inventory/take-inventory.js';
+import { inventoryOf, type readBoth } from '../inventory/take-inventory.js';
 import { type Advice, type Examination, unchecked, warning } from './examination.js';
 
 /** What is examined, and who receives what both clusters have besides data. */
@@ -21,15 +21,17 @@ interface InventoryCheck {
   source: ClusterClient;
   destination: ClusterClient;
   request: StartRequest;
-  signal: AbortSignal;
   clock?: Clock;
   onInventory?: (inventory: Inventory) => void;
 }
 
 /** What the clusters have besides data: what the commit can take along, and what stays behind. */
-export async function examineInventory(check: InventoryCheck, examination: Examination): Promise<void> {
-  const { source, destination, request, signal, clock = systemClock, onInventory } = check;
-  const found = await readBoth({ source, destination, former: null }, signal);
+export async function examineInventory(
+  check: InventoryCheck,
+  found: Awaited<ReturnType<typeof readBoth>>,
+  examination: Examination,
+): Promise<void> {
+  const { request, clock = systemClock, onInventory } = check;
   const taken = inventoryOf({ request, turns: 0, reverses: false, now_ms: clock.now_ms() }, found);
   onInventory?.(taken.inventory);
   await examination.check('carry', () => checkCarry(check, found));

@@ -23,6 +23,7 @@ import {
 } from './check-clusters.js';
 import { checkDestination, checkDiskSpace } from './check-destination.js';
 import { examineInventory } from './check-inventory.js';
+import { readBoth } from '../inventory/take-inventory.js';
 import { adviseMatched, checkDocumentFilters, checkOptions, compileNames, type Names } from './check-options.js';
 import { checkUsers } from './check-privileges.js';
 import { checkServerParameters } from './check-server-parameters.js';
@@ -103,13 +104,33 @@ export async function reportStart(input: StartCheck): Promise<PreflightReport> {
 async function examine(input: StartCheck, examination: Examination): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
   const names = await examineClusters(input, examination);
-  const catalog = names === undefined ? undefined : await examineCatalog(input, names, examination);
-  if (names === undefined)
-    for (const check of [...CATALOG_CHECKS, 'carry', 'inventory'] as const) examination.skip(check);
-  else await examineInventory(input, examination);
-  await examination.advise('balancers', () => adviseBalancers(source, destination, request, signal));
-  await examination.advise('oplogWindow', () => checkOplogWindow(source, signal));
-  return catalog;
+  const reads = {
+    ...(names === undefined ? {} : { inventories: readBoth({ source, destination, former: null }, signal) }),
+    balancers: adviseBalancers(source, destination, request, signal),
+    oplogWindow: checkOplogWindow(source, signal),
+  };
+  return meanwhile(reads, async ({ inventories, balancers, oplogWindow }) => {
+    const catalog = names === undefined ? undefined : await examineCatalog(input, names, examination);
+    if (inventories === undefined)
+      for (const check of [...CATALOG_CHECKS, 'carry', 'inventory'] as const) examination.skip(check);
+    else await examineInventory(input, await inventories, examination);
+    await examination.advise('balancers', () => balancers);
+    await examination.advise('oplogWindow', () => oplogWindow);
+    return catalog;
+  });
+}
+
+/** Hands reads that have begun to checks, which take them in their order. They end before it returns or throws. */
+async function meanwhile<Reads extends Record<string, Promise<unknown>>, Result>(
+  reads: Reads,
+  check: (reads: Reads) => Promise<Result>,
+): Promise<Result> {
+  const ended = Promise.allSettled(Object.values(reads));
+  try {
+    return await check(reads);
+  } finally {
+    await ended;
+  }
 }
 
 /** @returns undefined if the request's names were refused */
@@ -123,12 +144,17 @@ async function examineClusters(input: StartCheck, examination: Examination): Pro
     () => compileNames(request),
     () => 'The filter is well-formed.',
   );
-  await examination.check('featureCompatibilityVersion', () =>
-    checkFeatureVersions(source, destination, request, signal),
-  );
-  await examination.check('privileges', () => checkUsers(input));
-  await examination.check('serverParameters', () => checkServerParameters(input));
-  return names;
+  const reads = {
+    versions: checkFeatureVersions(source, destination, request, signal),
+    users: checkUsers(input),
+    parameters: checkServerParameters(input),
+  };
+  return meanwhile(reads, async ({ versions, users, parameters }) => {
+    await examination.check('featureCompatibilityVersion', () => versions);
+    await examination.check('privileges', () => users);
+    await examination.check('serverParameters', () => parameters);
+    return names;
+  });
 }
 
 async function examineCatalog(

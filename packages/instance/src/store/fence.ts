@@ -1,6 +1,7 @@
 import { BSON, type Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Retrying } from '../async/retry.js';
+import { mapBounded } from '../async/together.js';
 import { secondsOf } from '../cluster/cluster-time.js';
 import { historyIncompleteCode } from '../cluster/failure.js';
 import type { CallOptions, NodeClient, RawWrite, WriteTicket } from '../cluster/node-client.js';
@@ -20,9 +21,7 @@ export async function createFence(
   options: CallOptions,
 ): Promise<void> {
   const namespace = `${metadataDatabase}.${fenceCollection}`;
-  if (kind === 'sharded' && (await isUnsharded(client, namespace, options))) {
-    await placeRanges(client, namespace, shardIds, options);
-  }
+  if (kind === 'sharded') await placeRanges(client, namespace, shardIds, options);
   const updates = shardIds.map((_, index) => ({ q: { _id: index }, u: { $setOnInsert: { fenced: 0 } }, upsert: true }));
   const command = { update: fenceCollection, updates, writeConcern: { w: 'majority' } };
   throwWriteError(await client.command(metadataDatabase, command, options));
@@ -37,6 +36,10 @@ async function isUnsharded(client: NodeClient, namespace: string, options: CallO
   return (reply.cursor as { firstBatch: Document[] }).firstBatch.length === 0;
 }
 
+/**
+ * Zones place one range on each shard, and are removed again: those of a leader that ended in between, too. Their names
+ * are no collection's, since the leader makes the collections of users meanwhile.
+ */
 async function placeRanges(
   client: NodeClient,
   namespace: string,
@@ -47,22 +50,26 @@ async function placeRanges(
   const ranges = shardIds.map((shard, index) => {
     const min = { _id: index === 0 ? new BSON.MinKey() : index };
     const max = { _id: index === shardIds.length - 1 ? new BSON.MaxKey() : index + 1 };
-    return { shard, zone: `convoy_fence_${index}`, range: { updateZoneKeyRange: namespace, min, max } };
+    return { shard, zone: `${namespace}.${index}`, range: { updateZoneKeyRange: namespace, min, max } };
   });
-  await send({ enableSharding: metadataDatabase });
-  for (const { shard, zone, range } of ranges) {
-    await send({ addShardToZone: shard, zone });
-    await send({ ...range, zone });
+  if (await isUnsharded(client, namespace, options)) {
+    await send({ enableSharding: metadataDatabase });
+    await mapBounded(ranges, rangesParallel, async ({ shard, zone, range }) => {
+      await send({ addShardToZone: shard, zone });
+      await send({ ...range, zone });
+    });
+    await send({ shardCollection: namespace, key: { _id: 1 } });
   }
-  await send({ shardCollection: namespace, key: { _id: 1 } });
-  for (const { shard, zone, range } of ranges) {
+  await mapBounded(ranges, rangesParallel, async ({ shard, zone, range }) => {
     await send({ ...range, zone: null });
     await send({ removeShardFromZone: shard, zone });
-  }
+  });
 }
 
 /** Has one document on each destination shard; its `_id` is the shard's position. */
 const fenceCollection = 'fence';
+/** Ranges placed at the same time: the config servers take one zone command after the other. */
+const rangesParallel = 8;
 /** Sessions fenced at the same time. All fences change the same documents, so more would only wait for each other. */
 const fencesParallel = 8;
 

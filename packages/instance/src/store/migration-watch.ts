@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../async/clock.js';
-import { Condition } from '../async/waiting.js';
+import { Condition, untilFirst } from '../async/waiting.js';
 import { timeOf } from '../cluster/cluster-time.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import type { Logger } from '../logging/logger.js';
@@ -22,13 +22,14 @@ export interface Journalled {
 
 /** Without news from peers, the watch reads the state this often: two small reads. */
 const poll_ms = 1000;
-/** Notifications may come dozens of times a second; reading more often than this gains nothing. */
+/** DDL watermarks may come dozens of times a second; reading more often than this gains nothing. */
 const pollMin_ms = 150;
 /**
- * The same while a commit is passing between instances, for each sync task. A fleet of any size then causes the same
- * read load. A small fleet, whose steps take no longer than this, reads at once.
+ * The same for each sync task when a peer has changed the state, and for DDL watermarks during a commit, which waits
+ * for them. A fleet of any size then causes the same read load. A small fleet, whose steps take no longer than this,
+ * reads at once.
  */
-const commitPollMin_ms = 10;
+const wakePollMin_ms = 10;
 /** The instances of a large fleet together read the record at most 1,000 times a second for notifications. */
 const recordReadInterval_ms = 1;
 /**
@@ -154,9 +155,13 @@ export class MigrationWatch {
    */
   async #look(signal: AbortSignal): Promise<never> {
     const { clock } = this.runtime;
+    const isWoken = () => this.#hasNews;
+    const hasAny = () => this.#hasNews || this.#hasDdlWatermarkNews;
     for (let refreshed_ms = clock.monotonic_ms(); ;) {
-      await clock.sleep(this.#pause_ms(), signal);
-      if (!this.#hasNews && !this.#hasDdlWatermarkNews) await this.#newsOrTime(signal);
+      const pause_ms = this.#pause_ms();
+      await clock.sleep(pause_ms, signal);
+      if (!this.#isCommitting) await this.#newsOrTime(isWoken, pollMin_ms - pause_ms, signal);
+      await this.#newsOrTime(hasAny, poll_ms - pollMin_ms, signal);
       const isDue = this.#hasNews || !this.#hasDdlWatermarkNews || clock.monotonic_ms() - refreshed_ms >= poll_ms;
       [this.#hasNews, this.#hasDdlWatermarkNews] = [false, false];
       if (isDue) {
@@ -188,23 +193,31 @@ export class MigrationWatch {
     };
   }
 
-  #pause_ms(): number {
+  /** From the command to commit on, until the destination is open. */
+  get #isCommitting(): boolean {
     const { record, tasks } = this.#view;
     const isRequested =
       record.phase === 'syncing' && [...tasks.values()].some(({ commitRequested }) => commitRequested);
-    const isCommitting = isRequested || record.phase === 'committing' || record.phase === 'opening';
-    const pause_ms = isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * tasks.size) : pollMin_ms;
-    return this.fleet.isLeader() ? pause_ms : Math.max(pause_ms, recordReadInterval_ms * tasks.size);
+    return isRequested || record.phase === 'committing' || record.phase === 'opening';
   }
 
-  /** Resolves at the next notification, or when the pause is over; rejects when the signal aborts. */
-  async #newsOrTime(signal: AbortSignal): Promise<void> {
+  #pause_ms(): number {
+    const { size } = this.#view.tasks;
+    const pause_ms = Math.min(pollMin_ms, wakePollMin_ms * size);
+    return this.fleet.isLeader() ? pause_ms : Math.max(pause_ms, recordReadInterval_ms * size);
+  }
+
+  /** Resolves at such news, or when the pause is over; rejects when the signal aborts. */
+  async #newsOrTime(isNews: () => boolean, pause_ms: number, signal: AbortSignal): Promise<void> {
+    if (isNews() || pause_ms <= 0) return;
     const waiting = new AbortController();
-    const wake = () => waiting.abort();
-    this.#wake = wake;
-    signal.addEventListener('abort', wake, { once: true });
-    await this.runtime.clock.sleep(poll_ms - pollMin_ms, waiting.signal).catch(() => undefined);
-    signal.removeEventListener('abort', wake);
+    const end = () => waiting.abort();
+    this.#wake = () => {
+      if (isNews()) end();
+    };
+    signal.addEventListener('abort', end, { once: true });
+    await this.runtime.clock.sleep(pause_ms, waiting.signal).catch(() => undefined);
+    signal.removeEventListener('abort', end);
     signal.throwIfAborted();
   }
 }
@@ -226,17 +239,7 @@ export async function untilOrFor(
   longest_ms: number,
   signal: AbortSignal,
 ): Promise<void> {
-  signal.throwIfAborted();
-  const waiting = new AbortController();
-  const end = () => waiting.abort();
-  signal.addEventListener('abort', end, { once: true });
-  await Promise.race([
-    watch.until(condition, waiting.signal).catch(() => undefined),
-    runtime.clock.sleep(longest_ms, waiting.signal).catch(() => undefined),
-  ]);
-  signal.removeEventListener('abort', end);
-  end();
-  signal.throwIfAborted();
+  await untilFirst([(each) => watch.until(condition, each), (each) => runtime.clock.sleep(longest_ms, each)], signal);
 }
 
 /** Pause between two looks: a committed process has nothing else to do, and a cleanup is not urgent news. */

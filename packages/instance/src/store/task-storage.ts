@@ -36,12 +36,16 @@ export class TaskStorage implements RereadStorage {
    * @throws ConvoyError `staleEpoch` when a later owner has claimed them
    */
   async claim(copies: readonly string[]): Promise<{ partitions: Map<string, Document[]>; rereads: Document[] }> {
-    await this.claimCopies(copies);
     const set = { task: this.taskId, epoch: this.epoch };
     const former = { task: this.taskId, epoch: { $lte: this.epoch } };
-    await this.metadata.updateMany('rereads', former, { $set: { epoch: this.epoch } }, this.signal);
-    const stored = await this.metadata.find('partitions', set, this.signal);
-    const rereads = await this.metadata.find('rereads', set, this.signal);
+    await Promise.all([
+      this.claimCopies(copies),
+      this.metadata.updateMany('rereads', former, { $set: { epoch: this.epoch } }, this.signal),
+    ]);
+    const [stored, rereads] = await Promise.all([
+      this.metadata.find('partitions', set, this.signal),
+      this.metadata.find('rereads', set, this.signal),
+    ]);
     const saved = stored.filter(({ partitions }) => partitions !== null);
     return {
       partitions: new Map(saved.map((document) => [String(document.copy), document.partitions as Document[]])),

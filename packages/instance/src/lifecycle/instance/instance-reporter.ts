@@ -2,10 +2,10 @@ import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import { idleProgress, type MigrationState, type Progress, progressInfo } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
+import { untilFirst } from '../../async/waiting.js';
 import { MetricsPublisher } from '../../metrics/publish-metrics.js';
 import { CommitOffer } from './commit-offer.js';
 import { IdleDetector } from '../../store/migration-view.js';
-import { type MigrationWatch, untilOrFor } from '../../store/migration-watch.js';
 import { ReportedMismatches } from '../migration/mismatches.js';
 import type { Runtime } from '../migration/runtime.js';
 import type { InstanceSetup } from './joined-migration.js';
@@ -87,7 +87,7 @@ export class InstanceReporter {
       this.#mismatches.refresh(instance.status.run?.view ?? null, runtime.clock.monotonic_ms(), mismatches);
       this.publish();
       const pause_ms = Math.max(reportInterval_ms(this.#expectedIds().length), this.#isIdle() ? idleReport_ms : 0);
-      await reportPause(instance.status.run?.watch ?? null, runtime, pause_ms, signal);
+      await reportPause(instance.status.run, runtime, pause_ms, signal);
     }
   }
 
@@ -198,17 +198,20 @@ export class InstanceReporter {
 }
 
 /**
- * Waits until the next report is due: for a time, but not beyond a change of the permission to write, which users wait
- * for.
- * @param watch of the migration; null while there is none
+ * Waits until the next report is due: for a time, but not beyond a change of the permission to write, or the end of the
+ * first comparison, which users and peers wait for.
+ * @param run null while there is no migration
  */
 export async function reportPause(
-  watch: MigrationWatch | null,
+  run: Pick<MigrationRun, 'watch' | 'comparing'> | null,
   runtime: Runtime,
   longest_ms: number,
   signal: AbortSignal,
 ): Promise<void> {
-  if (watch === null) return runtime.clock.sleep(longest_ms, signal);
+  const interval = (each: AbortSignal) => runtime.clock.sleep(longest_ms, each);
+  if (run === null) return interval(signal);
+  const { watch, comparing } = run;
   const { canWrite } = watch.view.record;
-  await untilOrFor({ watch, runtime }, ({ record }) => record.canWrite !== canWrite, longest_ms, signal);
+  const changed = (each: AbortSignal) => watch.until(({ record }) => record.canWrite !== canWrite, each);
+  await untilFirst([interval, changed, ...(comparing === null ? [] : [comparing])], signal);
 }

@@ -100,6 +100,11 @@ export class MigrationRun {
     return this.#running.verification(this.view);
   }
 
+  /** Resolves once the own tasks' verifiers have compared everything; null when none of them has to any more. */
+  get comparing(): ((signal: AbortSignal) => Promise<void>) | null {
+    return this.#running.comparing;
+  }
+
   /** What the own tasks have copied of each collection; the last known while none runs. */
   namespaceParts(): readonly NamespacePart[] {
     return this.#running.namespaceParts();
@@ -321,6 +326,15 @@ export class RunningTasks {
     return this.ids.map(
       (id) => this.#verified.find(({ taskId }) => taskId === id)?.stats() ?? tasks.get(id)?.verification?.stats ?? null,
     );
+  }
+
+  /** Waits for the first comparisons of those that run; null when there are none, or they are over. */
+  get comparing(): ((signal: AbortSignal) => Promise<void>) | null {
+    const left = this.#verified.filter(({ hasCompared }) => !hasCompared);
+    if (left.length === 0) return null;
+    return async (signal) => {
+      await Promise.all(left.map((task) => task.untilCompared(signal)));
+    };
   }
 
   /** What has been copied of each collection; the last known while none runs. */

@@ -1,6 +1,7 @@
 import { ConvoyError, isConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../async/clock.js';
+import { hasPredecessor } from '../../store/fence.js';
 import { checkEpoch } from '../../store/state-rules.js';
 import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
 import type { MigrationDependencies } from '../migration/migration-dependencies.js';
@@ -89,14 +90,23 @@ export class OwnTasks {
     const { firstEpoch } = this.watch.view.record;
     const options = { firstEpoch, fleet: this.fleet };
     for (const id of this.ids) {
-      const before = this.watch.view.tasks.get(id)?.epoch;
-      const task = await this.records.take(id, this.owner, sessionsMax, signal, options);
-      checkEpoch('taskEpochsRise', before, task.epoch);
-      owned.push(task);
+      const before = this.watch.view.tasks.get(id);
+      if (before !== undefined && this.#isNew(before)) owned.push(before);
+      else {
+        const task = await this.records.take(id, this.owner, sessionsMax, signal, options);
+        checkEpoch('taskEpochsRise', before?.epoch, task.epoch);
+        owned.push(task);
+      }
     }
     await this.watch.refresh(signal);
     this.#hasTaken = true;
     return owned;
+  }
+
+  /** Whether this process has just made the task, with the start: nobody has worked on it before. */
+  #isNew({ epoch, owner }: TaskRecord): boolean {
+    const isFirst = !hasPredecessor(this.watch.view.record, epoch) && epoch > (this.watch.view.record.firstEpoch ?? 0);
+    return !this.#hasTaken && isFirst && owner.incarnation === this.owner.incarnation;
   }
 }
 

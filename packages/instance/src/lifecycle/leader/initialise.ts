@@ -1,7 +1,7 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { shownName } from '../../cluster/time-series.js';
-import { mapBounded } from '../../async/together.js';
+import { mapBounded, runTogether } from '../../async/together.js';
 import { storedEntry } from '../../catalog/catalog-bytes.js';
 import { compareCatalogs } from '../../catalog/compare-catalogs.js';
 import { createCollections, type CreatedCollection } from '../../catalog/create-collections.js';
@@ -12,7 +12,13 @@ import { hasAnyDocument } from '../../catalog/list-namespaces.js';
 import { refuseUnmappable } from '../../catalog/namespace-remap.js';
 import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
 import { sampleTaskBounds } from '../../catalog/task-bounds.js';
-import { isAutoMergerOff, readBalancer, restoreBalancer, stopBalancer } from '../../cluster/balancer.js';
+import {
+  type BalancerState,
+  isAutoMergerOff,
+  readBalancer,
+  restoreBalancer,
+  stopBalancer,
+} from '../../cluster/balancer.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
 import { drop } from '../../ddl/destination-collections.js';
@@ -43,55 +49,88 @@ import { FollowedSource } from './followed-source.js';
 
 /**
  * The leader's first work. It blocks user writes on the destination where requested and stops both balancers, but for a
- * source's that is kept. It takes a start time above all running operations, stores the catalog read after that, and
- * creates collections and indexes. A later leader may repeat every step.
+ * source's that is kept. Then it creates the fence, while it takes a start time above all running operations, stores
+ * the catalog read after that, and creates collections and indexes. A later leader may repeat every step.
  */
 export async function initialise(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records, leaderEpoch } = deps;
   await applyWriteBlock(deps, 'destination', signal);
   stepDone('destinationBlocked');
   await stopBalancers(deps, signal);
   stepDone('balancersStopped');
-  await makeFence(deps, signal);
-  stepDone('fenceMade');
+  const made: Partial<Pick<MigrationRecord, StartedField>> = {};
+  await runTogether(signal, [
+    async (each) => {
+      await makeFence(deps, each);
+      stepDone('fenceMade');
+    },
+    async (each) => void Object.assign(made, await makeDestination(deps, each)),
+  ]);
+  const started = { ...made, phase: 'syncing', inventoryLook: 'pending' } as const;
+  await deps.records.updateAsLeader(deps.leaderEpoch, started, signal);
+  stepDone('syncStarted');
+}
+
+/** What the leader has found and made when the tasks may begin. */
+type StartedField = 'catalogEpoch' | 'startTime' | 'estimatedTotalBytes' | 'warnings';
+
+/** Takes the start time and the catalog, stores it, and creates on the destination what it has. */
+async function makeDestination(
+  deps: LeaderDependencies,
+  signal: AbortSignal,
+): Promise<Pick<MigrationRecord, StartedField>> {
+  const { leaderEpoch } = deps;
+  const { record } = deps.watch.view;
   const { startTime, catalog: found } = await startOf(deps, signal);
   const catalog = withRequestedSharding(deps, found);
-  refuseExpiring(deps.watch.view.record.options, catalog);
-  refuseUnmappable(remapOf(deps.watch.view.record), catalog);
-  await storeEntries(
-    deps.metadata,
-    leaderEpoch,
-    (await withTaskBounds(deps, 'source', catalog, signal)).map(storedEntry),
-    signal,
-  );
+  refuseExpiring(record.options, catalog);
+  refuseUnmappable(remapOf(record), catalog);
+  const refused: Warning[] = [];
+  await runTogether(signal, [
+    (each) => storeCatalog(deps, catalog, each),
+    (each) => makePlanned(deps, catalog, each, (warning) => void refused.push(warning)),
+  ]);
+  const estimatedTotalBytes = catalog.reduce((sum, entry) => sum + entry.sizeBytes, 0);
+  return {
+    catalogEpoch: leaderEpoch,
+    startTime: timestampOf(startTime),
+    estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)),
+    warnings: [...deps.watch.view.record.warnings, ...absentRequests(deps, catalog), ...refused],
+  };
+}
+
+async function storeCatalog(deps: LeaderDependencies, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const entries = (await withTaskBounds(deps, 'source', catalog, signal)).map(storedEntry);
+  await storeEntries(deps.metadata, deps.leaderEpoch, entries, signal);
   stepDone('catalogStored');
+}
+
+async function makePlanned(
+  deps: LeaderDependencies,
+  catalog: Catalog,
+  signal: AbortSignal,
+  onWarning: (warning: Warning) => void,
+): Promise<void> {
+  const { runtime, source, destination, metadata, leaderEpoch } = deps;
   const plan = await runtime.retrying(
     'sample shard keys',
-    () => withSampledRanges(planOf(deps, catalog), deps.source, destination, signal),
+    () => withSampledRanges(planOf(deps, catalog), source, destination, signal),
     signal,
   );
-  const refused: Warning[] = [];
-  const onWarning = (warning: Warning) => void refused.push(warning);
-  const created = await makeCollections(deps, catalog, plan, signal, onWarning);
-  // A collection that an earlier leader created may be gone from the source: nothing is copied yet.
-  await deps.metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, signal);
-  const pairs = await UuidPairs.read(deps.metadata, leaderEpoch, signal);
+  let created: CreatedCollection[] = [];
+  const noPairs = async (each: AbortSignal) => {
+    // A collection that an earlier leader created may be gone from the source: nothing is copied yet.
+    await metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, each);
+  };
+  await runTogether(signal, [
+    noPairs,
+    async (each) => void (created = await makeCollections(deps, catalog, plan, each, onWarning)),
+  ]);
+  const pairs = await UuidPairs.read(metadata, leaderEpoch, signal);
   await pairs.record(
     created.filter(({ sourceUuid }) => sourceUuid !== ''),
     signal,
   );
   stepDone('collectionsMade');
-  const estimatedTotalBytes = catalog.reduce((sum, entry) => sum + entry.sizeBytes, 0);
-  const started = {
-    phase: 'syncing' as const,
-    inventoryLook: 'pending' as const,
-    catalogEpoch: leaderEpoch,
-    startTime: timestampOf(startTime),
-    estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)),
-  };
-  const warnings = [...deps.watch.view.record.warnings, ...absentRequests(deps, catalog), ...refused];
-  await records.updateAsLeader(leaderEpoch, { ...started, warnings }, signal);
-  stepDone('syncStarted');
 }
 
 /** With a balancer that is kept, chunks may move at any time, and the source is read through its routers. */
@@ -120,25 +159,34 @@ export async function makeFence({ runtime, destination }: MigrationDependencies,
 export async function stopBalancers(deps: LeaderDependencies, signal: AbortSignal): Promise<void> {
   const { runtime, source, destination, records, watch, leaderEpoch } = deps;
   let { balancers } = watch.view.record;
+  const seen = new Map<ClusterClient, BalancerState | null>();
   if (balancers === null) {
-    const isOn = async (cluster: ClusterClient) =>
-      (await runtime.retrying('read the state of a balancer', () => readBalancer(cluster, { signal }), signal))
-        ?.enabled === true;
+    const clusters = [source, destination];
+    const stateOf = async (cluster: ClusterClient) => {
+      const read = () => readBalancer(cluster, { signal });
+      seen.set(cluster, await runtime.retrying('read the state of a balancer', read, signal));
+    };
     const isMergerOff = (cluster: ClusterClient) =>
       runtime.retrying('read the state of the AutoMerger', () => isAutoMergerOff(cluster, { signal }), signal);
-    const mergers = { source: await isMergerOff(source), destination: await isMergerOff(destination) };
+    const [mergersOff] = await Promise.all([
+      mapBounded(clusters, clusters.length, isMergerOff),
+      mapBounded(clusters, clusters.length, stateOf),
+    ]);
+    const mergers = { source: mergersOff[0] === true, destination: mergersOff[1] === true };
     balancers = {
-      source: await isOn(source),
-      destination: await isOn(destination),
+      source: seen.get(source)?.enabled === true,
+      destination: seen.get(destination)?.enabled === true,
       ...(mergers.source || mergers.destination ? { autoMergersOff: mergers } : {}),
     };
     await records.updateAsLeader(leaderEpoch, { balancers }, signal);
   }
   stepDone('balancersRecorded');
   const stopped = keepsBalancer(watch.view.record) ? [destination] : [source, destination];
-  await Promise.all(
-    stopped.map((cluster) => runtime.retrying('stop a balancer', () => stopBalancer(cluster, { signal }), signal)),
-  );
+  await mapBounded(stopped, stopped.length, (cluster) => {
+    const state = seen.get(cluster);
+    const options = { signal, ...(state === undefined ? {} : { seen: state }) };
+    return runtime.retrying('stop a balancer', () => stopBalancer(cluster, options), signal);
+  });
   const record = await records.read(signal);
   if (record === null || isOpeningDecided(record)) {
     const before = balancersAfter({ balancers, reversal: watch.view.record.reversal ?? null });

@@ -4,7 +4,10 @@ import type { MigrationPhase } from '../../store/migration-record.js';
 
 type CommitStepName = (typeof commitStepNames)[number];
 
-/** The steps in which the leader starts a migration. Without write blocking it passes those of blocking, too. */
+/**
+ * The steps in which the leader starts a migration. Without write blocking it passes those of blocking, too. It makes
+ * the fence beside the three steps that follow, and stores the catalog while it makes the collections.
+ */
 export const beginningSteps = [
   'destinationBlocked',
   'balancersRecorded',
@@ -68,7 +71,7 @@ export type LeaderStep = (typeof beginningSteps | typeof indexSteps | typeof rev
 /** All steps of the leader, in order. */
 export const leaderSteps: readonly LeaderStep[] = [...beginningSteps, ...indexSteps, ...commitSteps, ...reverseSteps];
 
-/** Node's diagnostics channel of this name publishes `{step}` before the leader begins anything else. */
+/** Node's diagnostics channel of this name publishes `{step}` before the leader begins what follows it. */
 export const stepChannel = 'convoy:step';
 
 const steps = channel(stepChannel);

@@ -13,7 +13,8 @@ import type {
 } from '../../verify/embedded/verification-plan.js';
 import { readStartCatalog } from '../migration/migration-catalogs.js';
 import { filterOf, type MigrationDependencies, remapOf } from '../migration/migration-dependencies.js';
-import { isCommitAwaited, isDraining } from '../../store/migration-view.js';
+import { allTasks, isCommitAwaited, isDraining } from '../../store/migration-view.js';
+import type { TaskRecord } from '../../store/task-record.js';
 import { followedCatalog, type FollowedEntry } from './followed-collections.js';
 import type { SyncPipeline } from './sync-pipeline.js';
 import { type TaskChoice, taskCollection } from './task-collections.js';
@@ -41,9 +42,18 @@ export class ObservedMigration implements MigrationToVerify {
   /** The own stats are ahead of the record by a checkpoint. A commit waits for verification: nothing holds it back. */
   get isCopyDone(): boolean {
     const { record, tasks } = this.deps.watch.view;
-    const isDone = (id: string) =>
-      id === this.sync.taskId ? this.sync.stats().copyDone : tasks.get(id)?.copyDone === true;
+    const isDone = (id: string) => (id === this.sync.taskId ? this.sync.copyDone : tasks.get(id)?.copyDone === true);
     return record.phase !== 'syncing' || record.taskIds.every(isDone);
+  }
+
+  /** What ends the own copy is recorded, and the record is read again. */
+  untilCopyDone(signal: AbortSignal): Promise<unknown> {
+    return this.deps.watch.until(() => this.isCopyDone, signal);
+  }
+
+  untilPlanned(ordinal: number, signal: AbortSignal): Promise<unknown> {
+    const isPlanned = ({ verification }: TaskRecord) => (verification?.planned ?? -1) >= ordinal;
+    return this.deps.watch.until((view) => allTasks(view, isPlanned), signal);
   }
 
   async copied(collections: readonly CollectionToVerify[], signal: AbortSignal): Promise<Set<string>> {

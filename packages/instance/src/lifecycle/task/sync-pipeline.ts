@@ -115,7 +115,7 @@ export class SyncPipeline {
     this.#copier = new Copier([], this.#copyDependencies(writers.copy));
     this.#rereader = this.#makeRereader(writers.reread);
     this.#checkpoint = new TaskCheckpoint(
-      { runtime, record: this.#record, apply: this.#apply, rereads, followed, fleet },
+      { runtime, record: this.#record, apply: this.#apply, rereads, followed, copier: this.#copier, fleet },
       startAt,
     );
     this.ddlChanges = new TaskDdl({
@@ -169,6 +169,11 @@ export class SyncPipeline {
       if (!stop.aborted) throw error;
     }
     await this.#checkpoint.save();
+  }
+
+  /** Whether everything is copied. */
+  get copyDone(): boolean {
+    return this.#checkpoint.copyDone;
   }
 
   /** Copy progress of each collection. */
@@ -244,7 +249,7 @@ export class SyncPipeline {
     const readings = this.#commitTime === null ? 0 : this.#followed.readingsAbove(this.#commitTime);
     return {
       ...copyStats(this.#followed.tables.values()),
-      copyDone: this.#checkpoint.copyDone,
+      copyDone: this.copyDone,
       copying: this.#followed.copying,
       eventsApplied,
       followsStream: stream.isFollowed,

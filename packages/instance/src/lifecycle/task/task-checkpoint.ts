@@ -1,8 +1,10 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import { earlier } from '../../apply/apply-workers.js';
 import type { Clock } from '../../async/clock.js';
+import { untilFirst } from '../../async/waiting.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { ClusterClient } from '../../cluster/node-client.js';
+import type { Copier } from '../../copy/copier.js';
 import { SessionFence } from '../../store/fence.js';
 import { FencedWriter } from '../../store/fenced-writer.js';
 import type { RereadSet } from '../../store/reread-set.js';
@@ -29,6 +31,7 @@ export interface CheckpointStages {
   apply: ApplyStage;
   rereads: RereadSet;
   followed: TaskTables;
+  copier: Pick<Copier, 'until'>;
   /** The verifiers of all tasks begin once every copy is recorded as done. */
   fleet: Fleet;
 }
@@ -86,13 +89,25 @@ export class TaskCheckpoint {
 
   /** Stores the checkpoint and confirms the ownership at intervals, until the stop signal. */
   async keep(stop: AbortSignal): Promise<void> {
-    const { runtime, record } = this.stages;
+    const { record } = this.stages;
     for (;;) {
-      await runtime.clock.sleep(runtime.config.checkpoint_ms, stop);
+      await this.#untilDue(stop);
       const moved = this.time() > this.#saved && (!this.#isIdle() || record.unconfirmed_ms >= idleSave_ms);
-      if (!moved && record.unconfirmed_ms < confirm_ms) continue;
+      if (!moved && !this.#hasJustCopied && record.unconfirmed_ms < confirm_ms) continue;
       await this.save();
     }
+  }
+
+  /** The end of the copy does not wait for the interval: the verifiers of all tasks do. */
+  async #untilDue(stop: AbortSignal): Promise<void> {
+    const { runtime, copier } = this.stages;
+    const interval = (signal: AbortSignal) => runtime.clock.sleep(runtime.config.checkpoint_ms, signal);
+    const copied = (signal: AbortSignal) => copier.until(() => this.#hasJustCopied, signal);
+    await untilFirst(this.#copyDone ? [interval] : [interval, copied], stop);
+  }
+
+  get #hasJustCopied(): boolean {
+    return !this.#copyDone && this.copyDone;
   }
 
   #isIdle(): boolean {

@@ -64,6 +64,16 @@ export class VerifiedTask {
     return verificationStats(this.#verifier, this.#readiness);
   }
 
+  /** Whether everything has been compared for the first time. */
+  get hasCompared(): boolean {
+    return this.#verifier.hasCompared;
+  }
+
+  /** Resolves once it has. */
+  async untilCompared(signal: AbortSignal): Promise<void> {
+    await this.#verifier.progressed.until(() => this.hasCompared, signal);
+  }
+
   /** Runs until the destination is about to open; what users write from then on is theirs. */
   async run(stop: AbortSignal): Promise<void> {
     const { watch } = this.deps;
@@ -95,12 +105,13 @@ export class VerifiedTask {
     }
   }
 
-  /** A commit waits for the plans of all changes that it contains. */
+  /** A commit waits for the plans of all changes that it contains; the verifiers of other tasks read them. */
   async #keepPlanned(signal: AbortSignal): Promise<void> {
     for (let stored = -1; ;) {
-      await this.#verifier.planned.until(() => this.#verifier.plannedUpTo > stored, signal);
+      await this.#verifier.progressed.until(() => this.#verifier.plannedUpTo > stored, signal);
       stored = this.#verifier.plannedUpTo;
       await this.#save();
+      this.deps.fleet.wake();
     }
   }
 

@@ -1,6 +1,6 @@
 import { shownName } from '../../cluster/time-series.js';
 import { codeOf } from '../../cluster/failure.js';
-import { Condition, SerialQueue } from '../../async/waiting.js';
+import { Condition, SerialQueue, untilFirst } from '../../async/waiting.js';
 import type { LastingDifferences } from '../../store/task-record.js';
 import { runTogether } from '../../async/together.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
@@ -27,7 +27,7 @@ const disturbed_ms = 500;
 const disturbancesMax = 120;
 /** Maximum number of stored documents that differ; comparing waits until some of them agree. */
 const mismatchesMax = 200_000;
-/** Poll interval of the streams during the final comparison. */
+/** Poll interval of the streams during the final comparison, and the least one of planning. */
 const poll_ms = 20;
 /** Interval at which idle shards are advanced until they have reached the time. */
 const wake_ms = 400;
@@ -56,8 +56,8 @@ export type VerifierStart = Sides<bigint | null>;
  * is written on either side. Before the commit, it checks everything that is left up to the commit's times.
  */
 export class TaskVerifier {
-  /** Changed when `plannedUpTo` may have. */
-  readonly planned = new Condition();
+  /** Changed when `plannedUpTo` or `hasCompared` may have. */
+  readonly progressed = new Condition();
   readonly store: VerificationStore;
   readonly #rechecks: Rechecks;
   readonly #followers: Record<Side, SideFollower>;
@@ -185,8 +185,21 @@ export class TaskVerifier {
   async #plan(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#undisturbed(() => this.#planNow(signal), signal);
-      await this.deps.clock.sleep(this.store.isPlanned ? plan_ms : begin_ms, signal);
+      await this.#untilPlanningDue(signal);
     }
+  }
+
+  /** The first plans follow the end of the copy at once, and those of other tasks are read once they exist. */
+  async #untilPlanningDue(signal: AbortSignal): Promise<void> {
+    const { store } = this;
+    const { clock, migration } = this.deps;
+    const interval = (each: AbortSignal) => clock.sleep(store.isPlanned ? plan_ms : begin_ms, each);
+    const copied = (each: AbortSignal) => migration.untilCopyDone(each);
+    const planned = (each: AbortSignal) => migration.untilPlanned(store.ordinal, each);
+    const isForOthers = !store.isPlanned && store.unplanned.length === 0;
+    await clock.sleep(poll_ms, signal);
+    if (this.#planner.hasBegun) await untilFirst(isForOthers ? [interval, planned] : [interval], signal);
+    else await untilFirst([interval, copied], signal);
   }
 
   /** The stored position must not pass the times of plans that are not followed yet. */
@@ -202,7 +215,7 @@ export class TaskVerifier {
       } finally {
         this.#planning = false;
       }
-      this.planned.changed();
+      this.progressed.changed();
     });
   }
 
@@ -224,8 +237,8 @@ export class TaskVerifier {
     for (;;) {
       const next = this.store.takePart();
       if (next === undefined) {
-        this.#hasCompared ||= this.store.isPlanned && this.store.isCompared;
-        await this.deps.clock.sleep(this.#isFinalComparison ? poll_ms : idle_ms, stop);
+        this.#noteCompared();
+        await this.#untilPart(stop);
         continue;
       }
       const { entry_, part } = next;
@@ -247,6 +260,20 @@ export class TaskVerifier {
         this.store.release(part);
       }
     }
+  }
+
+  #noteCompared(): void {
+    if (this.#hasCompared || !this.store.isPlanned || !this.store.isCompared) return;
+    this.#hasCompared = true;
+    this.progressed.changed();
+  }
+
+  /** Waits for a part to compare, which a plan brings at once, or a failure after a while. */
+  async #untilPart(signal: AbortSignal): Promise<void> {
+    const pause_ms = this.#isFinalComparison ? poll_ms : idle_ms;
+    const interval = (each: AbortSignal) => this.deps.clock.sleep(pause_ms, each);
+    const planned = (each: AbortSignal) => this.progressed.until(() => this.store.hasPart, each);
+    await untilFirst([interval, planned], signal);
   }
 
   async #follow(side: Side, signal: AbortSignal): Promise<void> {

@@ -118,6 +118,10 @@ export interface MigrationToVerify {
   catalog(signal: AbortSignal): Promise<CatalogToVerify>;
   /** All sync tasks have copied everything that is followed: from now on comparing takes nothing from the copy. */
   readonly isCopyDone: boolean;
+  /** Resolves once they have. */
+  untilCopyDone(signal: AbortSignal): Promise<unknown>;
+  /** Resolves once all sync tasks have planned their collections, up to a number of entries of the DDL journal. */
+  untilPlanned(ordinal: number, signal: AbortSignal): Promise<unknown>;
   /** Keys of those collections that all sync tasks have copied. */
   copied(collections: readonly CollectionToVerify[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Time of the source below which all sync tasks have applied everything. */

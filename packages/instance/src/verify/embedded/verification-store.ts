@@ -99,14 +99,24 @@ export class VerificationStore {
     return [...this.#collections.values()].every(({ parts }) => parts.every(({ done }) => done));
   }
 
+  /** Whether `takePart` has one. */
+  get hasPart(): boolean {
+    return this.#nextPart() !== undefined;
+  }
+
   /** Takes the next part to compare, until `release`; undefined when none is left. */
   takePart(): { entry_: BookedCollection; part: VerificationPart } | undefined {
+    const next = this.#nextPart();
+    if (next === undefined) return undefined;
+    this.#taken.add(next.part);
+    if (!this.#reached.has(next.part)) this.#reached.set(next.part, storedPart(next.part));
+    return next;
+  }
+
+  #nextPart(): { entry_: BookedCollection; part: VerificationPart } | undefined {
     for (const entry_ of this.#collections.values()) {
       const part = entry_.parts.find((each) => !each.done && !this.#taken.has(each));
-      if (part === undefined) continue;
-      this.#taken.add(part);
-      if (!this.#reached.has(part)) this.#reached.set(part, storedPart(part));
-      return { entry_, part };
+      if (part !== undefined) return { entry_, part };
     }
     return undefined;
   }

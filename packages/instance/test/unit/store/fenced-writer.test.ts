@@ -383,27 +383,36 @@ describe('the collection of the fence', () => {
       'find',
       'enableSharding',
       'addShardToZone',
-      'updateZoneKeyRange',
       'addShardToZone',
+      'updateZoneKeyRange',
       'updateZoneKeyRange',
       'shardCollection',
       'updateZoneKeyRange',
-      'removeShardFromZone',
       'updateZoneKeyRange',
+      'removeShardFromZone',
       'removeShardFromZone',
       'update',
     ]);
     expect(client.sent.at(-1)?.command.updates).toMatchObject([{ q: { _id: 0 } }, { q: { _id: 1 } }]);
   });
 
-  it.each([
-    ['sharded already', 'sharded' as const, true],
-    ['on a replica set', 'replicaSet' as const, false],
-  ])('that is %s gets only its documents', async (_what, kind, sharded) => {
-    const client = new FakeNodeClient('router', table(sharded));
-    await createFence(client, kind, ['a', 'b'], { signal: never });
-    expect(client.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'find')).toEqual([
-      'update',
+  const changing = (client: FakeNodeClient): (string | undefined)[] =>
+    client.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'find');
+
+  it('that is on a replica set gets only its documents', async () => {
+    const client = new FakeNodeClient('router', table(false));
+    await createFence(client, 'replicaSet', ['a', 'b'], { signal: never });
+    expect(changing(client)).toEqual(['update']);
+  });
+
+  it('that is sharded already loses the zones of a leader that ended, and gets its documents', async () => {
+    const client = new FakeNodeClient('router', table(true));
+    await createFence(client, 'sharded', ['a', 'b'], { signal: never });
+    const removals = ['updateZoneKeyRange', 'removeShardFromZone'];
+    expect(changing(client)).toEqual([...removals.flatMap((name) => [name, name]), 'update']);
+    expect(client.sent.filter(({ command }) => command.zone !== undefined && command.zone !== null)).toMatchObject([
+      { command: { removeShardFromZone: 'a', zone: 'convoy_metadata.fence.0' } },
+      { command: { removeShardFromZone: 'b', zone: 'convoy_metadata.fence.1' } },
     ]);
   });
 });

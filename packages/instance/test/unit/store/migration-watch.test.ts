@@ -215,14 +215,42 @@ describe('news', () => {
     return pauses_ms[0];
   }
 
-  it('is read a few times a second, and sooner during a commit, with the same load in any fleet', async () => {
-    expect(await pauseOf(2, 'syncing', false)).toBe(150);
-    expect(await pauseOf(2, 'syncing', true)).toBe(20);
+  it('is read after a pause that grows with the fleet, up to a few times a second', async () => {
+    expect(await pauseOf(2, 'syncing', false)).toBe(20);
     expect(await pauseOf(2, 'committing', true)).toBe(20);
-    expect(await pauseOf(2, 'opening', true)).toBe(20);
     expect(await pauseOf(64, 'committing', true)).toBe(150);
-    expect(await pauseOf(2, 'committed', true)).toBe(150);
     expect(await pauseOf(256, 'syncing', false)).toBe(256);
+  });
+});
+
+describe('a DDL watermark', () => {
+  /** The pause before the record is read for it, in a fleet of two tasks. */
+  async function pauseIn(phase: MigrationRecord['phase'], commitRequested: boolean): Promise<number> {
+    const view = viewWith({ phase, taskIds: ['a', 'b'] }, [{ commitRequested }, { commitRequested }]);
+    const end = new AbortController();
+    pauses_ms = [];
+    let passed_ms = 0;
+    const read = () => {
+      // The long pause ends with the news.
+      passed_ms = pauses_ms.reduce((sum, pause_ms) => (pause_ms < poll_ms / 2 ? sum + pause_ms : sum), 0);
+      end.abort(new Error('it is read'));
+      return Promise.resolve(view.record);
+    };
+    const records = only<MigrationRecords>({ read });
+    const own = new TalkingFleet();
+    const watching = new MigrationWatch(records, only<TaskRecords>(unread), own, runtimeWith({ clock }), view, []);
+    const ended = watching.run(end.signal).catch(() => undefined);
+    own.announceDdlWatermark();
+    await ended;
+    return passed_ms;
+  }
+
+  it('is read a few times a second, and sooner during a commit', async () => {
+    expect(await pauseIn('syncing', false)).toBe(150);
+    expect(await pauseIn('syncing', true)).toBe(20);
+    expect(await pauseIn('committing', true)).toBe(20);
+    expect(await pauseIn('opening', true)).toBe(20);
+    expect(await pauseIn('committed', true)).toBe(150);
   });
 });
 

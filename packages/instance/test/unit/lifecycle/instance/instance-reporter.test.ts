@@ -31,13 +31,13 @@ beforeEach(() => {
   });
 });
 
-async function begin(of: typeof watch | null): Promise<void> {
+async function begin(of: Parameters<typeof reportPause>[0]): Promise<void> {
   void reportPause(of, runtime, 250, never).then(() => (isOver = true));
   await settled();
 }
 
 it('the next report is due as soon as writes are permitted', async () => {
-  await begin(watch);
+  await begin({ watch, comparing: null });
   changed.changed();
   await settled();
   expect(isOver).toBe(false);
@@ -47,11 +47,20 @@ it('the next report is due as soon as writes are permitted', async () => {
   expect(isOver).toBe(true);
 });
 
+it('the next report is due as soon as everything is compared', async () => {
+  let compared: () => void = () => undefined;
+  await begin({ watch, comparing: () => new Promise((resolve) => (compared = resolve)) });
+  expect(isOver).toBe(false);
+  compared();
+  await settled();
+  expect(isOver).toBe(true);
+});
+
 it.each(['before a migration', 'of one', 'of one that permits writes'])(
   'the next report is due after a time: %s',
   async (state) => {
     record.canWrite = state === 'of one that permits writes';
-    await begin(state === 'before a migration' ? null : watch);
+    await begin(state === 'before a migration' ? null : { watch, comparing: null });
     expect([isOver, sleeps.map(({ pause_ms }) => pause_ms)]).toEqual([false, [250]]);
     sleeps[0]?.end();
     await settled();

@@ -4,7 +4,8 @@ import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { type CheckpointStages, OwnedRecord, TaskCheckpoint } from '../../../../src/lifecycle/task/task-checkpoint.js';
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import type { TaskRecord, TaskRecords } from '../../../../src/store/task-record.js';
-import { collectionOf, never } from '../../model/parts.js';
+import { collectionOf, never, settled } from '../../model/parts.js';
+import { untilAborted } from '../../model/scheduler.js';
 import { bringTo } from '../../model/partition-states.js';
 import { only } from '../../../../../../test/only.js';
 import type { Clock } from '../../../../src/async/clock.js';
@@ -13,7 +14,7 @@ import type { EventDispatcher } from '../../../../src/apply/event-dispatcher.js'
 import type { RereadSet } from '../../../../src/store/reread-set.js';
 import type { ApplyStage, UnknownCollections } from '../../../../src/lifecycle/task/apply-stage.js';
 import type { TaskTables } from '../../../../src/lifecycle/task/followed-collections.js';
-import type { Condition } from '../../../../src/async/waiting.js';
+import { Condition } from '../../../../src/async/waiting.js';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 
@@ -30,6 +31,10 @@ let afterSleep: () => void;
 let forgotten: (uuid: string) => bigint;
 let copyDone: boolean;
 let wakes: number;
+/** How long a pause lasts. */
+let pauses: (signal: AbortSignal) => Promise<void>;
+/** The copy of a partition has ended. */
+let ended: Condition;
 let owned: OwnedRecord;
 let checkpoint: TaskCheckpoint;
 
@@ -38,12 +43,13 @@ beforeEach(() => {
   table = PartitionTable.fresh(collectionOf(), [], () => Promise.resolve());
   [updates, now_ms, afterSleep, forgotten] = [[], 0, () => undefined, () => 0n];
   parked = new Map();
-  [copyDone, wakes] = [false, 0];
+  [copyDone, wakes, ended] = [false, 0, new Condition()];
   dispatcher = { position: 99n, lastWrite: 90n, latest: 90n };
-  const sleep = (duration_ms: number): Promise<void> => {
+  pauses = () => Promise.resolve();
+  const sleep = (duration_ms: number, signal: AbortSignal): Promise<void> => {
     now_ms += duration_ms;
     afterSleep();
-    return Promise.resolve();
+    return pauses(signal);
   };
   const clock = { monotonic_ms: () => now_ms, sleep };
   const update = (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void updates.push(set));
@@ -82,6 +88,7 @@ beforeEach(() => {
         return copyDone;
       },
     }),
+    copier: ended,
     fleet: only<Fleet>({ wake: () => void (wakes += 1) }),
   };
   checkpoint = new TaskCheckpoint(stages, 10n);
@@ -148,6 +155,21 @@ it('an owner is confirmed before it sends anything when ten minutes have passed'
   now_ms = 12 * 60_000;
   await owned.confirmOverdue();
   expect(updates).toHaveLength(1);
+});
+
+it('the end of the copy is stored at once', async () => {
+  const stop = new AbortController();
+  pauses = (signal) => untilAborted(signal, () => undefined);
+  const keeping = checkpoint.keep(stop.signal).catch(() => undefined);
+  ended.changed();
+  await settled();
+  expect(updates).toEqual([]);
+  copyDone = true;
+  ended.changed();
+  await settled();
+  expect(updates).toMatchObject([{ copyDone: true }]);
+  stop.abort(new Error('the test is over'));
+  await keeping;
 });
 
 describe('a checkpoint that moves all the time', () => {

@@ -131,7 +131,7 @@ export class LiveMigration {
   async finalComparison(): Promise<number> {
     const { signal } = this.#over;
     await Promise.all(
-      this.processes.map(({ verifier }) => verifier.planned.until(() => verifier.plannedUpTo >= 0, signal)),
+      this.processes.map(({ verifier }) => verifier.progressed.until(() => verifier.plannedUpTo >= 0, signal)),
     );
     const times = { source: this.source.tick(), destination: this.destination.tick() };
     const look = { times, expiring: new Set<string>(), whole: true };
@@ -229,6 +229,8 @@ export class LiveMigration {
       copied: () => Promise.resolve(new Set([collection.key])),
       boundsOf: () => Promise.resolve(bounds),
       isCopyDone: true,
+      untilCopyDone: () => Promise.resolve(),
+      untilPlanned: () => new Promise<never>(() => undefined),
       applyLag_seconds: 0,
       isCommitAwaited: false,
       get appliedTime() {
