@@ -118,10 +118,10 @@ async function checkZones(destination: ClusterClient, filter: NamespaceFilter, s
     .map((range) => String(range.ns))
     .filter((namespace) => isIncluded(filter, namespace));
   if (names.length === 0) return;
+  const shown = nameFew([...new Set(names.map(namespaceFrom).map(shownName))]);
   throw new ConvoyError(
     'destinationNotEmpty',
-    `The destination has zone ranges for ${nameFew([...new Set(names.map(namespaceFrom).map(shownName))])}. Remove them: Convoy places the ` +
-      "source's distribution by zones.",
+    `The destination has zone ranges for ${shown}. Remove them: Convoy places the source's distribution by zones.`,
   );
 }
 

@@ -1,6 +1,5 @@
 import { type Document, MongoClient } from 'mongodb';
 import { expect, onTestFinished } from 'vitest';
-import { codeOf } from '../../../src/cluster/failure.js';
 import type { Side } from '../contract/fixture.js';
 
 /** Real servers check for the first time a minute after their start. */
@@ -46,27 +45,4 @@ export async function untilLooked(side: Side): Promise<void> {
     await expect.poll(() => marks.countDocuments(), patience).toBe(0);
     await marks.drop();
   }
-}
-
-const commandNotFound = 59;
-
-/**
- * Real clusters let moves of unsharded collections and reshardings take five minutes at least, so that transactions end
- * before, and wait before they look how far these are; here nothing is to be waited for.
- */
-export async function moveQuickly({ client }: Side): Promise<void> {
-  const { map } = (await client
-    .db('admin')
-    .command({ getShardMap: 1 })
-    .catch((error: unknown) => {
-      if (codeOf(error) !== commandNotFound) throw error;
-      return {};
-    })) as { map?: { config: string } };
-  if (map === undefined) return;
-  await using config = new MongoClient(`mongodb://${map.config.slice(map.config.indexOf('/') + 1)}`, loginOf(client));
-  for (const name of [
-    'reshardingMinimumOperationDurationMillis',
-    'reshardingDelayBeforeRemainingOperationTimeQueryMillis',
-  ])
-    await config.db('admin').command({ setParameter: 1, [name]: 0 });
 }

@@ -1,3 +1,4 @@
+import { moveQuickly } from '@convoy/testbed/cluster/move-quickly';
 import type { Db, Document, MongoClient } from 'mongodb';
 import { expect, it } from 'vitest';
 import { Fixture, readsShards } from '../contract/fixture.js';
@@ -5,7 +6,7 @@ import { refuses, startBody } from '../contract/start-conditions.js';
 import { needs } from '../../../../../e2e/requirements.js';
 import { sampled } from '../../../../../test/seed.js';
 import { expectEqualSeries, expectGoesOn } from './equal-series.js';
-import { moveQuickly, setEverywhere, shardsOf } from './shard-servers.js';
+import { setEverywhere, shardsOf } from './shard-servers.js';
 
 const releases = { cluster0: '8.0', cluster1: '8.0' } as const;
 const two = { shards: 2 } as const;
