@@ -73,7 +73,10 @@ export async function makeCertificateUser(cluster: TestCluster): Promise<void> {
   await using router = new MongoClient(cluster.connectionStringOf('root'));
   await create(router, clusterRoles);
   if (cluster.kind === 'replicaSet') return;
-  await eachShard(cluster, (shard) => create(shard, [...clusterRoles, 'directShardOperations']));
+  await eachShard(cluster, async (shard) => {
+    const { version } = (await shard.db('admin').command({ buildInfo: 1 })) as { version: string };
+    await create(shard, Number.parseInt(version) < 8 ? clusterRoles : [...clusterRoles, 'directShardOperations']);
+  });
 }
 
 /** A listener with a certificate of its own, which passes everything on to a server: what ends TLS before a server. */
