@@ -24,6 +24,13 @@ const asBuilt = ({ originalSpec, ...index }: Document): Document => ({
   ...(originalSpec !== undefined && { originalSpec: asWritten(originalSpec as Document) }),
 });
 
+const bucketsName = (name: string): string => `system.buckets.${name}`;
+
+/** The buckets of a time series, as text of their bytes. */
+export function bucketsOf({ client, databaseName }: Db, name: string): ReturnType<typeof documentsOf> {
+  return documentsOf(client, databaseName, bucketsName(name), false);
+}
+
 /**
  * Everything about the time series of a database, and about its views: options, indexes under both names, and buckets
  * as text of their bytes.
@@ -34,14 +41,12 @@ export async function seriesOf(db: Db): Promise<Document> {
   const options = new Map(listed.map((one) => [one.name, one.options]));
   for (const name of await namesOf(db, 'view')) found[name] = { options: options.get(name) };
   for (const name of await namesOf(db, 'timeseries')) {
-    const buckets = `system.buckets.${name}`;
-    const { databaseName: database, client } = db;
     found[name] = {
       options: options.get(name),
       indexes: (await indexesOf(db, name)).map(asWritten),
-      ofBuckets: (await indexesOf(db, buckets)).map(asBuilt),
-      buckets: await documentsOf(client, database, buckets, false),
-      measurements: (await documentsOf(client, database, name, false)).length,
+      ofBuckets: (await indexesOf(db, bucketsName(name))).map(asBuilt),
+      buckets: await bucketsOf(db, name),
+      measurements: (await documentsOf(db.client, db.databaseName, name, false)).length,
     };
   }
   return found;
@@ -51,7 +56,7 @@ export async function seriesOf(db: Db): Promise<Document> {
 async function complaintsOf(db: Db): Promise<Document[]> {
   const complaints: Document[] = [];
   for (const name of await namesOf(db, 'timeseries')) {
-    const checked = await db.command({ validate: `system.buckets.${name}`, full: true });
+    const checked = await db.command({ validate: bucketsName(name), full: true });
     if (checked['valid'] !== true) complaints.push({ name, checked });
   }
   return complaints;

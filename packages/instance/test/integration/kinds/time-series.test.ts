@@ -2,6 +2,7 @@ import { type Db, type Document, ObjectId } from 'mongodb';
 import { expect, it } from 'vitest';
 import { Fixture, readsShards, type Shape, type Side } from '../contract/fixture.js';
 import { refuses, startBody } from '../contract/start-conditions.js';
+import { bucketsOf } from './equal-series.js';
 import { sampled } from '../../../../../test/seed.js';
 import { needs } from '../../../../../e2e/requirements.js';
 
@@ -40,9 +41,6 @@ const measurements = (db: Db, name: string): Promise<Document[]> =>
     .sort({ at: 1, when: 1, sensor: 1, n: 1 })
     .toArray();
 
-const buckets = (db: Db, name: string): Promise<Document[]> =>
-  db.collection(`system.buckets.${name}`).find({}, { raw: false }).sort({ _id: 1 }).toArray();
-
 async function definitions(db: Db): Promise<unknown[]> {
   const listed = await db.listCollections<{ name: string; type: string; options: Document }>().toArray();
   const shown = listed.filter(({ name }) => name !== 'system.views' && name !== 'system.buckets.readings');
@@ -50,11 +48,12 @@ async function definitions(db: Db): Promise<unknown[]> {
 }
 
 /** Expects the same measurements, and the same buckets to the byte. */
-async function expectEqualSeries(source: Db, destination: Db, names: readonly string[]): Promise<void> {
+async function expectEqual({ cluster0, cluster1 }: Fixture, names: readonly string[]): Promise<void> {
+  const [source, destination] = [cluster0.client.db('plant'), cluster1.client.db('plant')];
   for (const name of names) {
     expect(await measurements(destination, name)).toEqual(await measurements(source, name));
-    expect(await buckets(destination, name)).toEqual(await buckets(source, name));
-    expect((await buckets(destination, name)).length).toBeGreaterThan(0);
+    expect(await bucketsOf(destination, name)).toEqual(await bucketsOf(source, name));
+    expect((await bucketsOf(destination, name)).length).toBeGreaterThan(0);
   }
 }
 
@@ -134,7 +133,7 @@ it.each(sampled(cases))(
     ]);
     await instance.commitWhenOffered();
     const destination = fixture.cluster1.client.db('plant');
-    await expectEqualSeries(source, destination, ['readings', 'plain', 'late']);
+    await expectEqual(fixture, ['readings', 'plain', 'late']);
     expect(await measurements(destination, 'high')).toEqual(await measurements(source, 'high'));
     expect(await definitions(destination)).toEqual(await definitions(source));
     expect(await indexes(destination)).toEqual(await indexes(source));
@@ -167,7 +166,7 @@ it(
     await measure(source, 100, 110);
     await instance.commitWhenOffered();
     const destination = fixture.cluster1.client.db('plant');
-    await expectEqualSeries(source, destination, ['readings']);
+    await expectEqual(fixture, ['readings']);
     expect(await definitions(destination)).toEqual(await definitions(source));
   },
 );
@@ -272,7 +271,7 @@ it(
     await instance.accepted('reverse');
     await measure(destination, 40, 50);
     await instance.commitWhenOffered();
-    await expectEqualSeries(destination, source, ['readings']);
+    await expectEqual(fixture, ['readings']);
     expect((await indexes(source)).filter(({ name }) => name === 'expiring')).toEqual(
       before.filter(({ name }) => name === 'expiring'),
     );
@@ -301,7 +300,7 @@ it(
     await source.createCollection('other', { viewOn: 'base', pipeline: [{ $limit: 1 }] });
     await instance.commitWhenOffered();
     const destination = fixture.cluster1.client.db('plant');
-    await expectEqualSeries(source, destination, ['readings']);
+    await expectEqual(fixture, ['readings']);
     expect(await definitions(destination)).toEqual(await definitions(source));
   },
 );
@@ -350,8 +349,7 @@ it(
     await instance.untilCanCommit();
     await mix('late');
     await instance.commitWhenOffered();
-    const destination = fixture.cluster1.client.db('plant');
-    await expectEqualSeries(source, destination, ['old', 'late']);
+    await expectEqual(fixture, ['old', 'late']);
   },
 );
 
@@ -407,7 +405,7 @@ it(
     await using instance = await fixture.startInstance();
     await instance.migrate(startBody(byKey({ sensor: 1 })));
     const destination = fixture.cluster1.client.db('plant');
-    await expectEqualSeries(source, destination, ['readings']);
+    await expectEqual(fixture, ['readings']);
     expect(await definitions(destination)).toEqual(await definitions(source));
     const made = await indexes(destination, 'system.buckets.readings');
     expect(made).toEqual(await indexes(source, 'system.buckets.readings'));
