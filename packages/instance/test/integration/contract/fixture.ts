@@ -72,8 +72,17 @@ export class Side {
 
   /** Of a sharded cluster, in order. */
   async shardIds(): Promise<string[]> {
-    const { shards } = await this.client.db('admin').command({ listShards: 1 });
-    return (shards as { _id: string }[]).map(({ _id }) => _id).sort();
+    return (await this.shards()).map(({ id }) => id);
+  }
+
+  /** Its shards in the order of their ids, with the address of each one itself, without a login; none of a set. */
+  async shards(): Promise<{ id: string; zones: readonly string[]; url: string }[]> {
+    const rows = this.client.db('config').collection<{ _id: string; host: string; tags?: string[] }>('shards');
+    return (await rows.find().sort({ _id: 1 }).toArray()).map(({ _id, host, tags = [] }) => ({
+      id: _id,
+      zones: tags,
+      url: `mongodb://${host.split('/').at(-1) ?? ''}/?directConnection=true`,
+    }));
   }
 
   /** Everything that a refused request must leave unchanged: databases, collections, counts, indexes, the balancer. */

@@ -11,11 +11,10 @@ interface Shard extends AsyncDisposable {
   readonly client: MongoClient;
 }
 
-async function shardsOf({ client }: Side): Promise<Shard[]> {
-  const rows = client.db('config').collection<{ _id: string; host: string; tags?: string[] }>('shards');
-  return (await rows.find().toArray()).map(({ _id, host, tags = [] }) => {
-    const direct = new MongoClient(loginAs(`mongodb://${host.split('/').at(-1) ?? ''}/?directConnection=true`, 'root'));
-    return { id: _id, zones: tags, client: direct, [Symbol.asyncDispose]: () => direct.close() };
+async function shardsOf(side: Side): Promise<Shard[]> {
+  return (await side.shards()).map(({ id, zones, url }) => {
+    const client = new MongoClient(loginAs(url, 'root'));
+    return { id, zones, client, [Symbol.asyncDispose]: () => client.close() };
   });
 }
 

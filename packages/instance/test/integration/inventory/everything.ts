@@ -192,16 +192,11 @@ export async function makeBalancing({ client }: Side): Promise<void> {
 }
 
 /** A server of a cluster that keeps `shop`: a replica set, or a shard. */
-async function serverOf({ client, connectionString }: Side): Promise<MongoClient> {
-  const isSharded = (await client.db('admin').command({ hello: 1 })).msg === 'isdbgrid';
-  if (!isSharded) return new MongoClient(loginAs(connectionString, 'root'));
-  const shop = await client
-    .db('config')
-    .collection<{ _id: string; primary: string }>('databases')
-    .findOne({ _id: 'shop' });
-  const { shards } = await client.db('admin').command({ listShards: 1 });
-  const { host = '' } = (shards as { _id: string; host?: string }[]).find(({ _id }) => _id === shop?.primary) ?? {};
-  return new MongoClient(loginAs(`mongodb://${host.split('/').at(-1) ?? ''}/?directConnection=true`, 'root'));
+async function serverOf(side: Side): Promise<MongoClient> {
+  const databases = side.client.db('config').collection<{ _id: string; primary: string }>('databases');
+  const shop = await databases.findOne({ _id: 'shop' });
+  const primary = (await side.shards()).find(({ id }) => id === shop?.primary);
+  return new MongoClient(loginAs(primary?.url ?? side.connectionString, 'root'));
 }
 
 /** The profiler of a database, which real servers alone have. */

@@ -6,14 +6,10 @@ import type { Side } from '../contract/fixture.js';
 export const patience = { timeout: 120_000, interval: 100 };
 
 /** The shards of a cluster, or the member of a replica set, asked directly until the test ends. */
-export async function shardsOf({ client }: Side): Promise<MongoClient[]> {
-  const hello = await client.db('admin').command({ hello: 1 });
-  if (hello['msg'] !== 'isdbgrid') return [client];
-  const { shards } = await client.db('admin').command({ listShards: 1 });
-  const opened = (shards as { host: string }[]).map(
-    ({ host }) =>
-      new MongoClient(`mongodb://${host.slice(host.indexOf('/') + 1)}/?directConnection=true`, loginOf(client)),
-  );
+export async function shardsOf(side: Side): Promise<MongoClient[]> {
+  const { client } = side;
+  const opened = (await side.shards()).map(({ url }) => new MongoClient(url, loginOf(client)));
+  if (opened.length === 0) return [client];
   onTestFinished(async () => {
     for (const shard of opened) await shard.close();
   });
