@@ -231,7 +231,7 @@ export const definitionHazards: readonly Hazard[] = [
         takesOut: 'the refresh',
         file: instance('catalog/create-collections.ts'),
         symbol: 'createCollections',
-        find: 'await allOf([removeZones, flush]);',
+        find: 'await runTogether(signal, [removeZones, flush]);',
         replace: 'void flush;\n    await removeZones();',
         tests: [instanceTest('catalog/repeated-ddl.test.ts', 'refreshes routing after all collections were placed')],
       },

@@ -53,20 +53,14 @@ function setAndUnsetPaths(builder: DocumentBuilder, changes: readonly PathChange
   const isForOperators = (change: PathChange): boolean =>
     (change.kind === 'set' || change.kind === 'unset') && isOperatorPath(change);
   if (!changes.every(isForOperators) || !areApart(changes)) return false;
+  const unset = changes.filter(({ kind }) => kind === 'unset').map(({ path }) => path.join('.'));
   builder.begin('u');
-  const set = changes.filter(({ kind }) => kind === 'set');
-  if (set.length > 0) {
+  if (unset.length < changes.length) {
     builder.begin('$set');
-    for (const { path, value } of set) if (value !== undefined) builder.raw(path.join('.'), value);
+    for (const { path, value } of changes) if (value !== undefined) builder.raw(path.join('.'), value);
     builder.end();
   }
-  if (set.length < changes.length) {
-    const unset = changes.filter(({ kind }) => kind === 'unset');
-    writeUnset(
-      builder,
-      unset.map(({ path }) => path.join('.')),
-    );
-  }
+  if (unset.length > 0) writeUnset(builder, unset);
   builder.end();
   return true;
 }

@@ -32,11 +32,6 @@ export async function runTogether(
   if (failures.length > 0) throw failures[0] as Error;
 }
 
-/** Makes all calls at once. Once they have ended, it throws the first failure. */
-export async function allOf(calls: readonly (() => Promise<unknown>)[]): Promise<void> {
-  await mapBounded(calls, calls.length, (call) => call());
-}
-
 /**
  * Calls `work` for every item, at most `parallel` at a time, and returns the results in the items' order. After a
  * failure no further item starts; once those in progress have ended, it throws the first failure.

@@ -1,7 +1,7 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import { allOf, mapBounded } from '../async/together.js';
+import { mapBounded, runTogether } from '../async/together.js';
 import { codeOf, failureName, serverErrorCode } from '../cluster/failure.js';
 import type { ClusterClient, Namespace } from '../cluster/node-client.js';
 import { seriesOf, shownName, userName } from '../cluster/time-series.js';
@@ -39,7 +39,7 @@ export async function createCollections(
   const isSharded = destination.kind === 'sharded';
   const removeZones = async () => removeOwnZones(destination, await findZonesOfChunks(destination, signal), signal);
   if (isSharded) {
-    await allOf([
+    await runTogether(signal, [
       () => createDatabases(making, plan),
       async () => {
         await removeZones();
@@ -55,8 +55,10 @@ export async function createCollections(
   });
   if (isSharded) {
     // Routers may still have the new collections cached as unsharded.
-    const flush = () => destination.router.command('admin', { flushRouterConfig: 1 }, { signal });
-    await allOf([removeZones, flush]);
+    const flush = async () => {
+      await destination.router.command('admin', { flushRouterConfig: 1 }, { signal });
+    };
+    await runTogether(signal, [removeZones, flush]);
   }
   return created;
 }
