@@ -29,6 +29,13 @@ function reportOf(benchmark: string, rows: Row[]): BenchmarkReport {
   return { benchmark, commit: commit(), machine: machine(), rows };
 }
 
+/** The report as JSON, a row on each line. */
+function reportText({ rows, ...run }: BenchmarkReport): string {
+  const head = JSON.stringify(run, null, 2).slice(0, -'\n}'.length);
+  const lines = rows.map((row) => `    ${JSON.stringify(row)}`);
+  return `${head},\n  "rows": [\n${lines.join(',\n')}\n  ]\n}\n`;
+}
+
 /** The rows as a text table. */
 function tableLines({ benchmark, commit: revision, machine: where, rows }: BenchmarkReport): string[] {
   const cells = rows.map((row) => [
@@ -114,7 +121,7 @@ const program = new Command('bench')
       const rows = await benchmark.run({ folder, scale: options.scale, log, signal, ...parts });
       const report = reportOf(benchmark.name, rows);
       console.log(tableLines(report).join('\n'));
-      if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+      if (options.json !== undefined) writeFileSync(options.json, reportText(report));
     } catch (error) {
       if (!signal.aborted) throw error;
       process.exitCode = exitCodes.interrupted;
