@@ -25,13 +25,24 @@ function untilBlocked(host: string): Promise<unknown> {
   });
 }
 
+/** Clusters whose source elects another primary only when the present one is gone. */
+async function littleOnSets(): Promise<Clusters> {
+  const clusters = await Clusters.little({ ...setsOfThree, ...guarded });
+  await electOnlyWhenGone(clusters.clients.source);
+  return clusters;
+}
+
+/** The command waits for a majority, and the primary has the block at once. */
+function beginBlock(primary: string): Promise<unknown> {
+  return onMember(primary, { setUserWriteBlockMode: 1, global: true }, true).catch(() => undefined);
+}
+
 test(
   'a block that the primary alone has does not count: the one that follows gets it, and no acknowledged write is lost',
   needs(onSets),
   async () => {
-    await using clusters = await Clusters.little({ ...setsOfThree, ...guarded });
+    await using clusters = await littleOnSets();
     const { source } = clusters;
-    await electOnlyWhenGone(clusters.clients.source);
     await using instance = await clusters.startLoneInstance();
     await instance.client.start(blocking);
     await using writes = AcknowledgedWrites.start(clusters.shoppers.source);
@@ -42,8 +53,8 @@ test(
     await holdReplication(others, 'alwaysOn', true);
     try {
       await untilTaken(() => instance.client.commit());
-      // As a process sets it that ends then: the command waits for a majority, and the primary has the block at once.
-      const block = onMember(primary, { setUserWriteBlockMode: 1, global: true }, true).catch(() => undefined);
+      // As a process sets it that ends then.
+      const block = beginBlock(primary);
       await untilBlocked(primary);
       // Who comes next finds the block where it is.
       await instance.kill();
@@ -97,9 +108,8 @@ test(
   'writes after the last look at a block that the primary alone had, while the opening is held, are refused or kept',
   needs(onSets),
   async () => {
-    await using clusters = await Clusters.little({ ...setsOfThree, ...guarded });
+    await using clusters = await littleOnSets();
     const { source } = clusters;
-    await electOnlyWhenGone(clusters.clients.source);
     await using instance = await clusters.startLoneInstance();
     const { client } = instance;
     await clusters.shoppers.source.db('shop').createCollection('acknowledged');
@@ -110,7 +120,7 @@ test(
     await untilTaken(() => client.commit());
     await instance.kill();
     await holdReplication(others, 'alwaysOn', true);
-    const block = onMember(primary, { setUserWriteBlockMode: 1, global: true }, true).catch(() => undefined);
+    const block = beginBlock(primary);
     try {
       await untilBlocked(primary);
       await instance.restart();

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 import { connect, createServer } from 'node:tls';
 import { MongoClient } from 'mongodb';
+import { rolesOf } from '@convoy/testbed/cluster/access-control';
 import type { TestCluster, TestTls } from '@convoy/testbed/cluster/test-cluster';
 import { TestAuthority } from '../../packages/api/test/unit/http/test-authority.js';
 import { eachShard } from '../shards.js';
@@ -55,28 +56,16 @@ export function byCertificate(connectionString: string): string {
   return withOptions(url.href, { authMechanism: 'MONGODB-X509', authSource: '$external' });
 }
 
-const clusterRoles = [
-  'backup',
-  'clusterMonitor',
-  'readAnyDatabase',
-  'clusterManager',
-  'readWriteAnyDatabase',
-  'restore',
-];
-
 /** Makes the client's certificate a user, with the roles of docs/guide/before.md. */
 export async function makeCertificateUser(cluster: TestCluster): Promise<void> {
-  const create = async (client: MongoClient, roles: readonly string[]): Promise<void> => {
-    const held = roles.map((role) => ({ role, db: 'admin' }));
+  const create = async (client: MongoClient, isShard: boolean): Promise<void> => {
+    const { version } = (await client.db('admin').command({ buildInfo: 1 })) as { version: string };
+    const held = rolesOf('migrator', isShard, Number.parseInt(version)).map((role) => ({ role, db: 'admin' }));
     await client.db('$external').command({ createUser: clientUser, roles: held });
   };
   await using router = new MongoClient(cluster.connectionStringOf('root'));
-  await create(router, clusterRoles);
-  if (cluster.kind === 'replicaSet') return;
-  await eachShard(cluster, async (shard) => {
-    const { version } = (await shard.db('admin').command({ buildInfo: 1 })) as { version: string };
-    await create(shard, Number.parseInt(version) < 8 ? clusterRoles : [...clusterRoles, 'directShardOperations']);
-  });
+  await create(router, false);
+  if (cluster.kind === 'sharded') await eachShard(cluster, (shard) => create(shard, true));
 }
 
 /** A listener with a certificate of its own, which passes everything on to a server: what ends TLS before a server. */

@@ -24,7 +24,7 @@ const directRole = 'directShardOperations';
 export const configShardId = 'config';
 
 /** What a user holds on a router or a replica set, or on a shard itself. */
-function rolesOf(user: TestUser, isShard: boolean, release: number): string[] {
+export function rolesOf(user: TestUser, isShard: boolean, release: number): string[] {
   return [...roles[user], ...(user === 'migrator' && isShard && release >= directRoleRelease ? [directRole] : [])];
 }
 
